@@ -1,0 +1,94 @@
+"""What do all model classes share?  Frozen, no unknown keys, and errors that read as one plain line."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
+
+from simspec.model.errors import ParameterError, did_you_mean
+
+Probability = Annotated[float, Field(ge=0.0, le=1.0)]
+"""A probability, 0 ≤ x ≤ 1."""
+
+NonNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+
+_KINDS = {
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "string_type": "a text",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a table",
+}
+
+
+class Model(BaseModel):
+    """Frozen parameters of one thing; a bad value raises `ParameterError` from the constructor."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+
+    def __init__(self, **data: Any) -> None:
+        plain = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+        try:
+            super().__init__(**plain)
+        except ValidationError as error:
+            raise _first_error(error, type(self), plain) from None
+
+    def identity(self) -> dict[str, Any]:
+        """The parameters that decide the numbers, as plain JSON values; what `simspec.model.identity` hashes."""
+        return self.model_dump(mode="json")
+
+
+def _limits(name: str, field: FieldInfo) -> str:
+    low = high = ""
+    for rule in field.metadata:
+        for attribute, sign in (("ge", "≤"), ("gt", "<")):
+            if getattr(rule, attribute, None) is not None:
+                low = f"{getattr(rule, attribute):g} {sign} "
+        for attribute, sign in (("le", "≤"), ("lt", "<")):
+            if getattr(rule, attribute, None) is not None:
+                high = f" {sign} {getattr(rule, attribute):g}"
+    return f"{low}{name}{high}" if low or high else f"a value for {name}"
+
+
+def _allowed(name: str, model: type[BaseModel]) -> str:
+    """Range of a scalar field, or of the entries of a list field."""
+    field = model.model_fields[name]
+    if field.metadata:
+        return _limits(name, field)
+    for inner in getattr(field.annotation, "__args__", ()):
+        rules = getattr(inner, "__metadata__", ())
+        if rules and isinstance(rules[0], FieldInfo):
+            return _limits("each entry", rules[0])
+    return f"a value for {name}"
+
+
+def _first_error(error: ValidationError, model: type[BaseModel], data: dict[str, Any]) -> ParameterError:
+    details = error.errors(include_url=False)
+    unknown = [d for d in details if d["type"] == "extra_forbidden"]
+    detail = (unknown or details)[0]
+    kind, where = detail["type"], detail["loc"]
+    name = str(where[0])
+    spelled = name + "".join(f"[{i}]" for i in where[1:])
+    if kind == "extra_forbidden":
+        return ParameterError(name, f'unknown key "{name}"{did_you_mean(name, model.model_fields)}')
+    if kind == "missing":
+        return ParameterError(name, f"{name} is missing; it takes {_meaning(name, model)}")
+    value = detail["input"]
+    if kind == "literal_error":
+        return ParameterError(name, f"{spelled} = {value!r} is unknown; allowed: {detail['ctx']['expected']}")
+    if kind in _KINDS:
+        return ParameterError(name, f"{spelled} = {value!r} is not {_KINDS[kind]}; allowed: {_allowed(name, model)}")
+    if kind in ("greater_than_equal", "greater_than", "less_than_equal", "less_than"):
+        return ParameterError(name, f"{spelled} = {value!r} is out of range; allowed: {_allowed(name, model)}")
+    return ParameterError(name, f"{spelled} = {value!r}: {detail['msg']}")
+
+
+def _meaning(name: str, model: type[BaseModel]) -> str:
+    return model.model_fields[name].description or f"a value for {name}"

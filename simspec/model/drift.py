@@ -1,0 +1,97 @@
+"""The acceptance rate changes along one output sequence; the generation is the statistical unit."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from simspec.model.base import Probability
+from simspec.model.errors import ParameterError
+from simspec.model.process import Process, Processes
+
+TOKENS_LIMIT = 1_000_000
+
+
+@Processes.add
+class Drift(Process):
+    """A generation of N tokens whose acceptance rate α_i depends on the output position i = 0 … N − 1.
+
+    A draft uses the α of the token it would become: in a round that starts after i emitted tokens, draft j (from 1)
+    is accepted with probability α_{i+j−1}, given that the drafts before it were.
+
+    Parameters
+    ----------
+    shape : {"linear", "table"}
+        ``"linear"``: α_i = alpha_start + (alpha_end − alpha_start)·i/(N − 1).  ``"table"``: α_i = alphas[i].
+    alpha_start, alpha_end : float
+        With ``"linear"``: rate of the first and of the last token, in [0, 1].
+    tokens : int
+        N, 1 to 1,000,000; with ``"table"`` it is the length of the table and may be left out.
+    alphas : list of float
+        With ``"table"``: the N rates.
+    truncate : bool
+        True: the draft of a round is cut to what is still needed, κ_i = min(κ, N − 1 − i), since the round emits one
+        token by itself.  False: κ drafts to the end (rates past the end repeat the last), surplus tokens discarded.
+
+    References
+    ----------
+    The article's section 5.2 (α falling from .85 to .62 along the output).
+
+    Examples
+    --------
+    >>> Drift(shape="linear", alpha_start=0.85, alpha_end=0.62, tokens=1024).rates()[-1]
+    0.62
+    """
+
+    type: Literal["drift"] = "drift"
+    shape: Literal["linear", "table"] = "linear"
+    alpha_start: Probability | None = Field(default=None, description="the rate of the first token")
+    alpha_end: Probability | None = Field(default=None, description="the rate of the last token")
+    alphas: tuple[Probability, ...] | None = Field(default=None, description="the rates of all tokens")
+    tokens: Annotated[int, Field(ge=1, le=TOKENS_LIMIT)] | None = Field(default=None, description="output length")
+    truncate: bool = True
+
+    @model_validator(mode="after")
+    def _complete(self) -> Drift:
+        wanted = {"linear": ("alpha_start", "alpha_end", "tokens"), "table": ("alphas",)}[self.shape]
+        for key in wanted:
+            if getattr(self, key) is None:
+                raise ParameterError(key, f'{key} is missing; shape = "{self.shape}" needs {", ".join(wanted)}')
+        for key in {"alpha_start", "alpha_end", "alphas"} - set(wanted):
+            if getattr(self, key) is not None:
+                raise ParameterError(key, f'{key} has no meaning for shape = "{self.shape}"; leave it out')
+        if self.alphas is not None:
+            if not 1 <= len(self.alphas) <= TOKENS_LIMIT:
+                raise ParameterError("alphas", f"alphas has {len(self.alphas)} entries; allowed: 1 to {TOKENS_LIMIT}")
+            if self.tokens is not None and self.tokens != len(self.alphas):
+                raise ParameterError(
+                    "tokens", f"tokens = {self.tokens} differs from the {len(self.alphas)} entries of alphas"
+                )
+        return self
+
+    @property
+    def unit(self) -> str:
+        return "generation"
+
+    @property
+    def n_tokens(self) -> int:
+        return len(self.alphas) if self.alphas is not None else int(self.tokens or 0)
+
+    def rates(self) -> list[float]:
+        """α_i for i = 0 … N − 1."""
+        if self.alphas is not None:
+            return list(self.alphas)
+        assert self.alpha_start is not None and self.alpha_end is not None
+        n, first, last = self.n_tokens, self.alpha_start, self.alpha_end
+        return [first] if n == 1 else [first + (last - first) * i / (n - 1) for i in range(n - 1)] + [last]
+
+    def identity(self) -> dict[str, Any]:
+        own = {key: value for key, value in super().identity().items() if value is not None}
+        own["tokens"] = self.n_tokens
+        return own
+
+    def parameters(self) -> dict[str, Any]:
+        own = self.identity()
+        del own["type"]
+        return own

@@ -1,0 +1,86 @@
+"""What do all acceptance processes share, and which are there?  One file each, one line each in `PROCESSES`."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from simspec.model.base import Model
+from simspec.model.errors import ParameterError, did_you_mean
+
+KAPPA_LIMIT = 256
+"""Longest draft a simulation takes; the exact route goes to 1,000."""
+
+
+class Process(Model):
+    """How drafts come to be accepted.
+
+    ``unit`` names the independent unit of an error bar: a ``"window"`` (windows independent), a ``"lane"`` (windows
+    of one lane depend on each other) or a ``"generation"`` (one output sequence of fixed length).
+    """
+
+    type: str
+    label: str = Field(default="", description="free text shown beside the numbers; not part of the identity")
+
+    @property
+    def unit(self) -> str:
+        return "window"
+
+    @property
+    def longest_draft(self) -> int | None:
+        """Largest κ the process is defined for; None if it has no end."""
+        return None
+
+    def check_kappa(self, kappa: int) -> None:
+        """Raise `ParameterError` if κ = ``kappa`` cannot be asked of this process."""
+        limit = self.longest_draft
+        if limit is not None and kappa > limit:
+            raise ParameterError(
+                "kappa", f"kappa = {kappa} is beyond the {limit} measured positions; allowed: 0 ≤ kappa ≤ {limit}"
+            )
+
+    def identity(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", exclude={"label"})
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters without type and label, for tables."""
+        return self.model_dump(mode="json", exclude={"label", "type"})
+
+    def __str__(self) -> str:
+        inside = ", ".join(f"{key} = {_short(value)}" for key, value in self.parameters().items())
+        return f"{self.label}: {self.type}({inside})" if self.label else f"{self.type}({inside})"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list) and len(value) > 4:
+        return f"[{value[0]:g}, {value[1]:g}, … {value[-1]:g}; {len(value)} values]"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+class Processes:
+    """The registry: ``type`` word → class."""
+
+    table: ClassVar[dict[str, type[Process]]] = {}
+
+    @classmethod
+    def add(cls, process: type[Process]) -> type[Process]:
+        cls.table[process.model_fields["type"].default] = process
+        return process
+
+    @classmethod
+    def make(cls, **keys: Any) -> Process:
+        """Build a process from the keys of a ``[process]`` table.
+
+        Examples
+        --------
+        >>> import simspec.model
+        >>> str(Processes.make(type="iid", alpha=0.7))
+        'iid(alpha = 0.7)'
+        """
+        kind = keys.get("type")
+        if kind is None:
+            raise ParameterError("type", f"type is missing; known: {', '.join(cls.table)}")
+        if kind not in cls.table:
+            raise ParameterError("type", f"type = {kind!r} is unknown{did_you_mean(str(kind), cls.table)}")
+        return cls.table[kind](**keys)

@@ -1,0 +1,283 @@
+"""Which points does a scenario ask for?  Read from TOML, checked with line numbers, expanded into simulations and costs."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from simspec.model import grid
+from simspec.model.cost import Cost
+from simspec.model.errors import ParameterError, ScenarioError, did_you_mean
+from simspec.model.identity import canonical_json
+from simspec.model.process import KAPPA_LIMIT, Process, Processes
+from simspec.model.simulation import Simulation
+from simspec.model.toml_lines import key_lines
+
+DEFAULT_SEED = 1
+DEFAULT_WINDOWS = 1_000_000
+DEFAULT_LONGEST = 16
+SEED_LIMIT = 2**64
+WINDOWS_LIMIT = 10**12
+POINTS_LIMIT = 10**6
+LARGEST_FILE = 50_000_000
+
+_KEYS = ("name", "seed", "windows", "kappa", "level", "process", "cost")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A batch of points: processes × costs, each simulated at every κ.
+
+    Parameters
+    ----------
+    name : str
+        Name of the result folder: letters, digits, ``. _ -``.
+    process : tuple of dict
+        One table per ``[process]``; a key may hold one value, a list, or a range ``{from, to, step}``.
+    cost : dict
+        The ``[cost]`` table, likewise.
+    kappa : tuple of int or None
+        Draft lengths; None runs 0 … 16, or 0 … n for a curve of n measured positions.
+    windows : int
+        Rounds per simulation and κ, 1 to 10¹².
+    seed : int
+        0 ≤ seed < 2⁶⁴, the only source of randomness.
+    level : float
+        Confidence level of every interval, 0.5 ≤ level < 1.
+    """
+
+    name: str
+    process: tuple[dict[str, Any], ...]
+    cost: dict[str, Any]
+    kappa: tuple[int, ...] | None = None
+    windows: int = DEFAULT_WINDOWS
+    seed: int = DEFAULT_SEED
+    level: float = 0.95
+
+    @staticmethod
+    def from_toml(path: str | Path, seed: int | None = None, windows: int | None = None) -> Scenario:
+        """Read and check a scenario file; every point of it is valid afterwards.
+
+        Raises
+        ------
+        ScenarioError
+            One line: file, line, key, what was wrong and what is allowed.
+        """
+        text = _read_text(Path(path))
+        try:
+            table = tomllib.loads(text, parse_float=Decimal)
+        except tomllib.TOMLDecodeError as error:
+            raise ScenarioError(_syntax_error(path, text, str(error))) from None
+        for key, value in (("seed", seed), ("windows", windows)):
+            if value is not None:
+                table[key] = value
+        try:
+            scenario = Scenario.from_dict(table)
+            scenario.check()
+        except ParameterError as error:
+            line = _line_of(error.key, key_lines(text))
+            raise ScenarioError(f"{path}{f':{line}' if line else ''}: {error.message}") from None
+        return scenario
+
+    @staticmethod
+    def from_dict(table: dict[str, Any]) -> Scenario:
+        """The same from a dictionary with the keys of the file; raises `ParameterError`."""
+        for key in table:
+            if key not in _KEYS:
+                raise ParameterError(key, f'unknown key "{key}"{did_you_mean(key, _KEYS)}')
+        if "process" not in table:
+            raise ParameterError("process", 'there is no [process] table; the least is [process] with type = "iid"')
+        process = table["process"]
+        tables = process if isinstance(process, (list, tuple)) else [process]
+        if not tables or not all(isinstance(entry, dict) for entry in tables):
+            raise ParameterError("process", "process is not a table; allowed: [process] or several [[process]]")
+        cost = table.get("cost", {})
+        if not isinstance(cost, dict):
+            raise ParameterError("cost", "cost is not a table; allowed: [cost] with c0, c_d, c_v, c_r, off")
+        return Scenario(
+            name=_name(table.get("name")),
+            process=tuple(_decimals(entry) for entry in tables),
+            cost=_decimals(cost),
+            kappa=_kappas(table["kappa"]) if table.get("kappa") is not None else None,
+            windows=_whole("windows", table.get("windows", DEFAULT_WINDOWS), 1, WINDOWS_LIMIT),
+            seed=_whole("seed", table.get("seed", DEFAULT_SEED), 0, SEED_LIMIT - 1),
+            level=_level(table.get("level", 0.95)),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready dictionary that `from_dict` reads back into an equal scenario."""
+        own: dict[str, Any] = {"name": self.name, "seed": self.seed, "windows": self.windows, "level": self.level}
+        own["kappa"] = list(self.kappa) if self.kappa is not None else None
+        own["process"] = [_json(entry) for entry in self.process]
+        own["cost"] = _json(self.cost)
+        return own
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scenario) and canonical_json(self.to_dict()) == canonical_json(other.to_dict())
+
+    def __hash__(self) -> int:
+        return hash(canonical_json(self.to_dict()))
+
+    def __len__(self) -> int:
+        """Number of points, counted without making them."""
+        processes = sum(grid.size(self._process_axes(i)[1]) for i in range(len(self.process)))
+        return processes * grid.size(self._cost_axes())
+
+    def check(self, most: int = POINTS_LIMIT) -> None:
+        """Raise `ParameterError` unless there are at most ``most`` points and each of them is valid."""
+        if len(self) > most:
+            raise ParameterError(
+                "process" if not self._is_list() else "process[0]",
+                f"the grid has {len(self):,} points; allowed: {most:,} (raise it with --max-points)",
+            )
+        if self._check_once():
+            return
+        for _ in self.simulations():
+            pass
+        for _ in self.costs():
+            pass
+        object.__setattr__(self, "_checked", True)
+
+    def _check_once(self) -> bool:
+        return getattr(self, "_checked", False)
+
+    def _is_list(self) -> bool:
+        return len(self.process) > 1
+
+    def _process_axes(self, index: int) -> tuple[str, dict[str, Sequence[Any]]]:
+        table = self.process[index]
+        prefix = f"process[{index}]" if self._is_list() else "process"
+        kind = table.get("type")
+        fields = Processes.table[kind].model_fields if isinstance(kind, str) and kind in Processes.table else {}
+        axes: dict[str, Sequence[Any]] = {}
+        for key, value in table.items():
+            is_list = key in fields and "tuple" in str(fields[key].annotation)
+            axes[key] = [value] if key in ("type", "label") else grid.axis(f"{prefix}.{key}", value, is_list)
+        return prefix, axes
+
+    def _cost_axes(self) -> dict[str, Sequence[Any]]:
+        return {key: grid.axis(f"cost.{key}", value, is_list=False) for key, value in self.cost.items()}
+
+    def simulations(self) -> Iterator[tuple[Simulation, tuple[int, ...]]]:
+        """Each simulation with its draft lengths, in the order of the file."""
+        seen: set[str] = set()
+        for index in range(len(self.process)):
+            prefix, axes = self._process_axes(index)
+            for keys in grid.combinations(axes):
+                try:
+                    process = Processes.make(**keys)
+                except ParameterError as error:
+                    raise error.under(prefix) from None
+                simulation = Simulation(process)
+                if simulation.id in seen:
+                    raise ParameterError(prefix, f"{prefix}: {process} is asked for twice")
+                seen.add(simulation.id)
+                yield simulation, self._kappas_of(process)
+
+    def _kappas_of(self, process: Process) -> tuple[int, ...]:
+        if self.kappa is None:
+            longest = process.longest_draft
+            kappas = tuple(range(1 + min(KAPPA_LIMIT, longest if longest is not None else DEFAULT_LONGEST)))
+        else:
+            kappas = self.kappa
+        for kappa in kappas:
+            try:
+                process.check_kappa(kappa)
+            except ParameterError as error:
+                raise ParameterError("kappa", f"{error.message} ({process})") from None
+        return kappas
+
+    def costs(self) -> Iterator[Cost]:
+        """Each cost, in the order of the file."""
+        for keys in grid.combinations(self._cost_axes()):
+            try:
+                yield Cost(**keys)
+            except ParameterError as error:
+                raise error.under("cost") from None
+
+
+def _read_text(path: Path) -> str:
+    if path.is_dir():
+        raise ScenarioError(f"{path}: is a folder; allowed: a TOML file (or, to look at results, simspec show)")
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise ScenarioError(f"{path}: is larger than {LARGEST_FILE:,} bytes; allowed: a TOML scenario")
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise ScenarioError(f"{path}: there is no such file") from None
+    except UnicodeDecodeError as error:
+        raise ScenarioError(f"{path}: is not text (byte {error.start} is not UTF-8); allowed: a TOML file") from None
+    except OSError as error:
+        raise ScenarioError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def _syntax_error(path: str | Path, text: str, message: str) -> str:
+    at = re.search(r"\(at line (\d+), column (\d+)\)", message)
+    line = f":{at.group(1)}" if at else ""
+    told = re.sub(r" [(]at .*", "", message)
+    if at and re.search(r"(?<![\w.])[-+]?\.\d", text.splitlines()[int(at.group(1)) - 1]):
+        told += "; a TOML number needs a digit before the point, 0.5 and not .5"
+    return f"{path}{line}: is not valid TOML: {told}"
+
+
+def _line_of(key: str, lines: dict[str, int]) -> int | None:
+    while key:
+        if key in lines:
+            return lines[key]
+        key = key.rpartition(".")[0]
+    return None
+
+
+def _name(value: Any) -> str:
+    if value is None:
+        raise ParameterError("name", "name is missing; it names the result folder, e.g. name = \"quickstart\"")
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise ParameterError("name", f"name = {value!r} cannot name a folder; allowed: letters, digits and . _ -")
+    return value
+
+
+def _whole(key: str, value: Any, low: int, high: int) -> int:
+    if isinstance(value, (float, Decimal)) and value == int(value):
+        value = int(value)  # 1e6 is a natural way to write a budget
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ParameterError(key, f"{key} = {value!r} is not a whole number; allowed: {low} ≤ {key} ≤ {high}")
+    if not low <= value <= high:
+        raise ParameterError(key, f"{key} = {value} is out of range; allowed: {low} ≤ {key} ≤ {high}")
+    return value
+
+
+def _level(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or not 0.5 <= value < 1:
+        raise ParameterError("level", f"level = {value} is out of range; allowed: 0.5 ≤ level < 1")
+    return float(value)
+
+
+def _kappas(value: Any) -> tuple[int, ...]:
+    if isinstance(value, range):
+        value = list(value)
+    values = grid.axis("kappa", value, is_list=False)
+    if len(values) > KAPPA_LIMIT + 1:
+        raise ParameterError("kappa", f"kappa has {len(values):,} values; allowed: 0 ≤ kappa ≤ {KAPPA_LIMIT}")
+    return tuple(sorted(_whole("kappa", entry, 0, KAPPA_LIMIT) for entry in values))
+
+
+def _decimals(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _decimals(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_decimals(entry) for entry in value]
+    return grid.as_decimal(value)
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _json(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json(entry) for entry in value]
+    return float(value) if isinstance(value, Decimal) else value
