@@ -1,0 +1,1 @@
+"""From a plan to a dataset: layout, threads, progress, Parquet, reading back."""

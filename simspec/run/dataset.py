@@ -1,0 +1,193 @@
+"""What is in a result folder?  The three tables as pandas frames, the scenario that made them, where they come from."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simspec.model import DatasetError, Scenario
+from simspec.run.schema import SCHEMA_VERSION, TABLES
+from simspec.run.store import MANIFEST
+from simspec.text import clean, kappa_set, number, table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Dataset:
+    """A stored run.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    manifest : dict
+        Scenario, versions, and the volatile provenance: time, host, command.
+    """
+
+    def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
+        self.path, self.manifest = path, manifest
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run went to its end."""
+        return bool(self.manifest.get("complete"))
+
+    @functools.cached_property
+    def scenario(self) -> Scenario:
+        """The scenario, read from the metadata of the data files themselves."""
+        import pyarrow.parquet as pq
+
+        first = self._files("estimates")[0]
+        note = (pq.read_schema(first).metadata or {}).get(b"simspec")
+        if note is None:
+            raise DatasetError(f"{first}: carries no simspec metadata")
+        return Scenario.from_dict(json.loads(note)["scenario"])
+
+    def _files(self, name: str) -> list[Path]:
+        files = sorted((self.path / name).glob("part-*.parquet"))
+        if not files:
+            raise DatasetError(f"{self.path}: holds no {name} yet; run the scenario again to continue it")
+        return files
+
+    def _frame(self, name: str) -> pd.DataFrame:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            parts = [pq.read_table(file, schema=TABLES[name]) for file in self._files(name)]
+        except (pa.ArrowInvalid, OSError) as error:
+            raise DatasetError(f"{self.path / name}: cannot be read ({error})") from None
+        return pa.concat_tables(parts).unify_dictionaries().to_pandas()
+
+    @functools.cached_property
+    def chunks(self) -> pd.DataFrame:
+        """Totals by simulation, κ, chunk and lane."""
+        return self._frame("chunks")
+
+    @functools.cached_property
+    def counts(self) -> pd.DataFrame:
+        """Rounds by simulation, κ, drafted and accepted."""
+        return self._frame("counts")
+
+    @functools.cached_property
+    def estimates(self) -> pd.DataFrame:
+        """One row per point and κ: estimates with intervals."""
+        return self._frame("estimates")
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The estimates."""
+        return self.estimates
+
+    def best(self) -> pd.DataFrame:
+        """One row per point: the row of κ*, with ``indistinguishable_kappas`` and ``within_2pct_kappas``."""
+        frame = self.estimates
+        groups = frame.groupby("point_id", sort=False, observed=True)
+        rows = frame[frame["kappa"] == frame["kappa_star"]].set_index("point_id", drop=False)
+        for flag in ("indistinguishable", "within_2pct"):
+            sets = {point: tuple(int(k) for k in own.loc[own[flag], "kappa"]) for point, own in groups}
+            rows[f"{flag}_kappas"] = [sets[point] for point in rows.index]
+        return rows.reset_index(drop=True)
+
+    def __repr__(self) -> str:
+        return self.summary(most=20)
+
+    def summary(self, most: int | None = 40) -> str:
+        """Best κ per point with its interval, and where the numbers come from."""
+        lines = [f"{clean(self.scenario.name)}: {len(self.best()):,} points in {clean(str(self.path))}"]
+        if not self.complete:
+            lines[0] += "  (not complete; run the scenario again to continue it)"
+        lines += ["", best_table(self.best(), most), "", *self._origin()]
+        return "\n".join(lines)
+
+    def _origin(self) -> list[str]:
+        made, own = self.manifest.get("provenance", {}), self.scenario
+        return [
+            f"seed {own.seed}, {own.windows:,} windows per simulation and kappa asked for, stream version "
+            f"{self.manifest.get('stream_version')}, intervals at {own.level:.0%} (set of kappa: simultaneous).",
+            f"made {made.get('finished', made.get('started', '?'))} by simspec {made.get('simspec', '?')} "
+            f"in {made.get('seconds', '?')} s.",
+        ]
+
+
+def best_table(best: pd.DataFrame, most: int | None = 40) -> str:
+    """Text table of the rows of `Dataset.best`."""
+    varies = [key for key in ("c0", "c_d", "c_v", "c_r", "off") if key == "c_d" or best[key].nunique() > 1]
+    rows = []
+    for row in best.to_dict("records"):
+        star = f"{row['kappa_star']}{' (largest run)' if row['at_kappa_max'] else ''}"
+        rows.append(
+            [
+                _process_text(row),
+                *(f"{row[key]:g}" for key in varies),
+                "off" if row["off_is_better"] else star,
+                kappa_set(row["indistinguishable_kappas"]),
+                kappa_set(row["within_2pct_kappas"]),
+                f"{number(row['speedup'])} [{number(row['speedup_low'])}, {number(row['speedup_high'])}]",
+                number(row["mean_tokens"]),
+                number(row["p_zero_accepted"]),
+            ]
+        )
+    header = ["process", *varies, "best κ", "cannot be told apart", "within 2%", "speed-up", "E[tokens]", "P(A=0)"]
+    return table(header, rows, most)
+
+
+def _process_text(row: dict[str, Any]) -> str:
+    if row["label"]:
+        return str(row["label"])
+    inside = []
+    for key, value in json.loads(row["parameters"]).items():
+        if isinstance(value, list):
+            inside.append(f"{len(value)} values")
+        else:
+            inside.append(f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}")
+    return f"{row['process']} {' '.join(inside)}"
+
+
+def read(path: str | Path) -> Dataset:
+    """Open a stored run.
+
+    Parameters
+    ----------
+    path : str or Path
+        A folder that ``simspec run`` or ``simspec validate`` wrote.
+
+    Raises
+    ------
+    DatasetError
+        The folder is missing, is not a simspec dataset, or is of a newer schema.
+
+    Examples
+    --------
+    >>> read("results/never-run")
+    Traceback (most recent call last):
+    ...
+    simspec.model.errors.DatasetError: results/never-run: there is no such folder
+    """
+    folder = Path(path)
+    if not folder.exists():
+        raise DatasetError(f"{folder}: there is no such folder")
+    if not folder.is_dir():
+        raise DatasetError(f"{folder}: is a file; allowed: the folder of a run, e.g. results/quickstart")
+    manifest = read_manifest(folder)
+    if manifest is None:
+        raise DatasetError(f"{folder}: is not a simspec dataset (it has no {MANIFEST})")
+    if manifest.get("schema_version", 0) > SCHEMA_VERSION:
+        raise DatasetError(f"{folder}: was written by a newer simspec (schema {manifest['schema_version']})")
+    return Dataset(folder, manifest)
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """The manifest of a folder; None if there is none."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        return None
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DatasetError(f"{path}: cannot be read ({error})") from None
+    if not isinstance(value, dict):
+        raise DatasetError(f"{path}: is not a manifest")
+    return value

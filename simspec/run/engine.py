@@ -1,0 +1,182 @@
+"""Who plays the chunks?  Threads; the result is the same integers for any number of them and in any order."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from simspec.kernels import count, lower
+from simspec.kernels.tally import SUMS, Tally, fold
+from simspec.kernels.words import LANES, stream_keys
+from simspec.model import Process, Simulation
+from simspec.model.identity import digest
+from simspec.run.layout import Layout, layout
+from simspec.run.progress import Progress
+
+PIECE_WINDOWS = 2**22
+"""Windows × κ in one piece of work: some tens of milliseconds, so that dispatch is free and progress is smooth."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One simulation at all its κ, with its budget and seed."""
+
+    simulation: Simulation
+    kappas: tuple[int, ...]
+    windows: int
+    seed: int
+
+    @property
+    def process(self) -> Process:
+        return self.simulation.process
+
+    @property
+    def layout(self) -> Layout:
+        return layout(self.process, self.windows, self.kappas)
+
+    @property
+    def keys(self) -> np.ndarray:
+        """Stream keys; they know the process and the seed, and neither κ nor policy nor cost."""
+        return stream_keys(self.seed, digest(self.process.identity()))
+
+    def pieces(self) -> list[range]:
+        """Ranges of chunks that make one piece of work each."""
+        plan = self.layout
+        per_chunk = LANES * (plan.rounds or self.windows // plan.lanes + 1)
+        if self.process.unit != "window":
+            per_chunk *= len(self.kappas)
+        step = max(1, PIECE_WINDOWS // per_chunk)
+        return [range(first, min(first + step, plan.chunks)) for first in range(0, plan.chunks, step)]
+
+
+def play(job: Job, chunks: Iterable[int]) -> list[Tally]:
+    """Tallies per κ of some chunks of a job."""
+    plan, keys = job.layout, job.keys
+    chunks = list(chunks)
+    player = {"window": _play_fresh, "lane": _play_carried, "generation": _play_generations}[job.process.unit]
+    return player(job, plan, keys, chunks)
+
+
+def _play_fresh(job: Job, plan: Layout, keys: np.ndarray, chunks: list[int]) -> list[Tally]:
+    """Fresh windows: one run of uncapped lengths holds the answer for every κ."""
+    longest = max(job.kappas)
+    table = lower.rows(job.process, longest).thresholds[0]
+    runs = []
+    for chunk in chunks:
+        lanes = plan.lanes_of(chunk)
+        own = np.zeros((lanes, longest + 1), np.int64)
+        count.count_fresh(keys, chunk, lanes, plan.rounds, table, own)
+        runs.append(own)
+    stacked = np.concatenate(runs)
+    return [fold(stacked, kappa) for kappa in job.kappas]
+
+
+def _play_carried(job: Job, plan: Layout, keys: np.ndarray, chunks: list[int]) -> list[Tally]:
+    tallies = []
+    for kappa in job.kappas:
+        rows = lower.rows(job.process, kappa)
+        runs = []
+        for chunk in chunks:
+            lanes = plan.lanes_of(chunk)
+            own = np.zeros((lanes, kappa + 1), np.int64)
+            count.count_carried(
+                keys, chunk, lanes, plan.rounds, rows.thresholds, rows.on_reject, rows.on_full, rows.start, own
+            )
+            runs.append(own)
+        tallies.append(fold(np.concatenate(runs), kappa))
+    return tallies
+
+
+def _play_generations(job: Job, plan: Layout, keys: np.ndarray, chunks: list[int]) -> list[Tally]:
+    table = lower.rows(job.process, max(job.kappas))
+    tallies = []
+    for kappa in job.kappas:
+        histogram = np.zeros((kappa + 1, kappa + 1), np.int64)
+        sums = []
+        for chunk in chunks:
+            lanes = plan.lanes_of(chunk)
+            own = np.zeros((lanes, len(SUMS)), np.int64)
+            count.count_generations(
+                keys, chunk, lanes, kappa, table.thresholds, table.tokens, table.truncate, own, histogram
+            )
+            sums.append(own)
+        tallies.append(Tally(kappa, np.concatenate(sums), histogram))
+    return tallies
+
+
+def merge(parts: Sequence[list[Tally]]) -> list[Tally]:
+    """Join the pieces of one job, given in chunk order."""
+    joined = []
+    for same in zip(*parts, strict=True):
+        histogram = np.sum([t.histogram for t in same], axis=0)
+        joined.append(Tally(same[0].kappa, np.concatenate([t.sums for t in same]), histogram))
+    return joined
+
+
+def default_threads() -> int:
+    """Processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run_jobs(
+    jobs: Iterable[Job],
+    threads: int | None = None,
+    progress: Progress | None = None,
+    order: Callable[[list[range]], list[range]] | None = None,
+) -> Iterator[tuple[Job, list[Tally]]]:
+    """Play jobs on threads and yield each with its tallies, in the order given.
+
+    Parameters
+    ----------
+    jobs : iterable of Job
+    threads : int, optional
+        Worker threads; default all processors this process may use.  Changes no number.
+    progress : Progress, optional
+        Told of finished windows.
+    order : callable, optional
+        Permutation of the pieces of a job, for the test that order changes no number.
+    """
+    workers = threads or default_threads()
+    waiting: deque[tuple[Job, list[range], list[Future[list[Tally]]]]] = deque()
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="simspec")
+    try:
+        in_flight = 0
+        for job in jobs:
+            pieces = order(job.pieces()) if order else job.pieces()
+            futures = [pool.submit(play, job, piece) for piece in pieces]
+            waiting.append((job, pieces, futures))
+            in_flight += len(futures)
+            while in_flight > 4 * workers and waiting:
+                done = waiting.popleft()
+                in_flight -= len(done[2])
+                yield _collect(*done, progress)
+        while waiting:
+            yield _collect(*waiting.popleft(), progress)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _collect(
+    job: Job, pieces: list[range], futures: list[Future[list[Tally]]], progress: Progress | None
+) -> tuple[Job, list[Tally]]:
+    parts = {}
+    for piece, future in zip(pieces, futures, strict=True):
+        tallies = future.result()
+        parts[piece.start] = tallies
+        if progress is not None:
+            progress.add(sum(t.total("n") for t in tallies))
+    return job, merge([parts[start] for start in sorted(parts)])
+
+
+def warm(jobs: Iterable[Job], progress: Progress | None = None) -> None:
+    """Compile (or load from the cache) the kernels that ``jobs`` need, and say so."""
+    units = {job.process.unit: job for job in jobs}
+    for unit, job in units.items():
+        if progress is not None:
+            progress.say(f"preparing the kernel for {unit}s (compiled once, then kept on disk)")
+        play(Job(job.simulation, (min(job.kappas),), 1, job.seed), [0])

@@ -1,0 +1,76 @@
+"""How is a budget cut into chunks and lanes?  From the process and the budget alone, never from the machine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simspec.kernels.words import LANES
+from simspec.model import Drift, Process
+
+USUAL_ROUNDS = 1024
+MOST_LANES = 2**16
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A budget as independent units.
+
+    Attributes
+    ----------
+    lanes : int
+        Number of independent units: lanes of ``rounds`` rounds, or generations.
+    rounds : int
+        Rounds per lane; 0 for generations, which end by themselves.
+    """
+
+    lanes: int
+    rounds: int
+
+    @property
+    def chunks(self) -> int:
+        return -(-self.lanes // LANES)
+
+    def lanes_of(self, chunk: int) -> int:
+        """Lanes played in a chunk: 64, fewer in the last one."""
+        return min(LANES, self.lanes - LANES * chunk)
+
+
+def layout(process: Process, windows: int, kappas: Sequence[int]) -> Layout:
+    """Cut ``windows`` rounds per κ into lanes, rounding up.
+
+    A lane has 1024 rounds; fewer if that would leave less than 64 lanes, which an error estimate needs, and more (a
+    power of two) if it would take over 65,536.  A generation's rounds are random: their number is planned so that
+    every κ gets at least ``windows`` rounds but for odds below 1e-9, and what was run is reported.
+
+    Examples
+    --------
+    >>> from simspec.model import Iid
+    >>> layout(Iid(alpha=0.7), 1_000_000, [4])
+    Layout(lanes=977, rounds=1024)
+    >>> layout(Iid(alpha=0.7), 1000, [4])
+    Layout(lanes=125, rounds=8)
+    """
+    if isinstance(process, Drift):
+        return Layout(_generations(process, windows, max(kappas)), 0)
+    rounds = USUAL_ROUNDS
+    while rounds > 1 and windows < rounds * LANES:
+        rounds //= 2
+    while windows > rounds * MOST_LANES:
+        rounds *= 2
+    return Layout(max(LANES, -(-windows // rounds)), rounds)
+
+
+def _generations(process: Drift, windows: int, kappa: int) -> int:
+    """Generations whose rounds at the longest draft reach ``windows``, with 7 standard errors to spare.
+
+    A round emits 1 to κ + 1 tokens, at most (1 − a^(κ+1))/(1 − a) on average for a = max α_i; so a generation has at
+    least ``least`` rounds on average, and a variance of at most N(κ/2)²/mean³ with the mean tokens of a round ≥ 1.
+    """
+    n, top = process.n_tokens, max(process.rates())
+    most_tokens = sum(top**j for j in range(kappa + 1))
+    least = max(n / most_tokens, math.ceil(n / (kappa + 1)))
+    spread = math.sqrt(n * (kappa / 2) ** 2 / most_tokens**3) if most_tokens < kappa + 1 else 0.0
+    wanted = windows / least
+    return max(LANES, math.ceil(wanted + 7 * spread / least * math.sqrt(wanted)))

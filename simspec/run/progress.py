@@ -1,0 +1,93 @@
+"""What is happening, how fast, and when will it end?  Something is said at least every two seconds."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import TextIO
+
+TICK = 1.5
+
+
+class Progress:
+    """Prints what is being done to a stream from a thread of its own, also while the main thread compiles.
+
+    On a terminal one line is rewritten; elsewhere plain lines follow each other.
+
+    Parameters
+    ----------
+    total : int
+        Windows to simulate; 0 if not known.
+    quiet : bool
+        Say nothing at all.
+    """
+
+    def __init__(self, total: int = 0, quiet: bool = False, stream: TextIO | None = None) -> None:
+        self.total, self.quiet = total, quiet
+        self.stream = stream if stream is not None else sys.stderr
+        self.done = 0
+        self.doing = "starting"
+        self._counted_since: float | None = None
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Progress:
+        self.began = time.monotonic()
+        if not self.quiet:
+            self._thread = threading.Thread(target=self._run, daemon=True, name="simspec-progress")
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+            if self._is_terminal():
+                self.stream.write("\r\x1b[K")
+            self.stream.flush()
+
+    def say(self, doing: str) -> None:
+        """Name the current step; printed with the next tick."""
+        self.doing = doing
+
+    def note(self, line: str) -> None:
+        """Print one line now."""
+        if not self.quiet:
+            self._write(line, last=True)
+
+    def add(self, windows: int) -> None:
+        """Count finished windows."""
+        with self._lock:
+            if self._counted_since is None:
+                self._counted_since = time.monotonic()
+            self.done += windows
+
+    def _run(self) -> None:
+        while not self._stop.wait(TICK):
+            self._write(self.line())
+
+    def line(self) -> str:
+        """The current state in one line."""
+        now = time.monotonic()
+        text = f"[{now - self.began:5.1f} s] {self.doing}"
+        if self.done and self._counted_since is not None and now > self._counted_since:
+            rate = self.done / (now - self._counted_since)
+            text += f": {self.done:,} windows, {rate / 1e6:,.1f} M/s"
+            if self.total > self.done:
+                text += f", {self.done / self.total:.0%}, ready in about {(self.total - self.done) / rate:.0f} s"
+        return text
+
+    def _is_terminal(self) -> bool:
+        return bool(getattr(self.stream, "isatty", lambda: False)())
+
+    def _write(self, line: str, last: bool = False) -> None:
+        if self._is_terminal():
+            self.stream.write(f"\r\x1b[K{line}" + ("\n" if last else ""))
+        else:
+            self.stream.write(line + "\n")
+        self.stream.flush()

@@ -1,0 +1,108 @@
+"""What does each column mean?  The schemas of the three tables; every field carries its description."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+SCHEMA_VERSION = 1
+
+_WORD = pa.dictionary(pa.int32(), pa.string())
+
+_ORIGIN = [
+    ("seed", pa.uint64(), "root seed of the run"),
+    ("method", _WORD, 'how the counts came about: "simulate"'),
+    ("stream_version", pa.int16(), "version of the layout of random words"),
+]
+
+
+def _schema(fields: list[tuple[str, pa.DataType, str]]) -> pa.Schema:
+    return pa.schema([pa.field(name, kind, metadata={"description": text}) for name, kind, text in fields])
+
+
+CHUNKS = _schema(
+    [
+        ("simulation_id", _WORD, "SHA-256 of the canonical JSON of process, scheme and policy"),
+        ("kappa", pa.int16(), "draft length (γ, num_speculative_tokens)"),
+        ("chunk", pa.int32(), "chunk of 64 lanes"),
+        ("lane", pa.int16(), "lane in the chunk: one chain of rounds, or one generation; the independent unit"),
+        ("n", pa.int64(), "rounds played by the lane"),
+        ("sum_accepted", pa.int64(), "Σ A, accepted drafts"),
+        ("sum_accepted_sq", pa.int64(), "Σ A²"),
+        ("sum_rejected", pa.int64(), "rounds with a rejection, A < drafted"),
+        ("sum_accepted_rejected", pa.int64(), "Σ A over rounds with a rejection"),
+        ("sum_zero", pa.int64(), "rounds with A = 0"),
+        ("sum_drafted", pa.int64(), "Σ drafted tokens"),
+        ("sum_tokens", pa.int64(), "Σ emitted tokens, A + 1 per round unless surplus is discarded"),
+        *_ORIGIN,
+    ]
+)
+
+COUNTS = _schema(
+    [
+        ("simulation_id", _WORD, "SHA-256 of the canonical JSON of process, scheme and policy"),
+        ("kappa", pa.int16(), "draft length asked for"),
+        ("drafted", pa.int16(), "drafts of the round; less than kappa only at the end of a truncated generation"),
+        ("accepted", pa.int16(), "accepted length A"),
+        ("count", pa.int64(), "rounds"),
+        *_ORIGIN,
+    ]
+)
+
+
+def _with_interval(name: str, text: str) -> list[tuple[str, pa.DataType, str]]:
+    return [
+        (name, pa.float64(), text),
+        (f"{name}_low", pa.float64(), f"lower end of the interval of {name} at `level`"),
+        (f"{name}_high", pa.float64(), f"upper end of the interval of {name} at `level`"),
+    ]
+
+
+ESTIMATES = _schema(
+    [
+        ("point_id", _WORD, "SHA-256 of simulation id and cost"),
+        ("simulation_id", _WORD, "SHA-256 of the canonical JSON of process, scheme and policy"),
+        ("process", _WORD, "type of the acceptance process"),
+        ("alpha", pa.float64(), "the process' alpha; null where it has none"),
+        ("rho", pa.float64(), "the process' rho; null where it has none"),
+        ("parameters", _WORD, "all parameters of the process as canonical JSON"),
+        ("label", _WORD, "the label given in the scenario"),
+        ("c0", pa.float64(), "cost of the target pass of a round, in plain target steps"),
+        ("c_d", pa.float64(), "cost of one draft token"),
+        ("c_v", pa.float64(), "cost of verifying one more token"),
+        ("c_r", pa.float64(), "cost of a round with a rejection"),
+        ("off", pa.float64(), "cost of one token without speculation"),
+        ("kappa", pa.int16(), "draft length (γ, num_speculative_tokens)"),
+        ("windows", pa.int64(), "rounds asked for"),
+        ("rounds", pa.int64(), "rounds run"),
+        ("units", pa.int64(), "independent units behind the intervals: lanes or generations"),
+        ("level", pa.float64(), "confidence level of every interval of the row"),
+        *_with_interval("mean_accepted", "E[A], accepted drafts per round"),
+        *_with_interval("mean_tokens", "E[tokens] per round, bonus or corrected token included"),
+        *_with_interval("var_accepted", "Var[A] of one round"),
+        *_with_interval("p_zero_accepted", "P(A = 0), no draft of the round accepted"),
+        *_with_interval("p_full", "P(no rejection in the round), A = kappa unless the draft was truncated"),
+        *_with_interval(
+            "alpha_examined", "accepted ÷ examined drafts; the parameter alpha only for independent drafts"
+        ),
+        ("tokens_p05", pa.float64(), "5% quantile of the tokens of one round, A + 1"),
+        ("tokens_p50", pa.float64(), "median of the tokens of one round"),
+        ("tokens_p95", pa.float64(), "95% quantile of the tokens of one round"),
+        *_with_interval("mean_round_cost", "E[cost] of one round, in plain target steps"),
+        *_with_interval("speedup", "S = E[tokens]/E[cost], throughput against one plain target step"),
+        ("round_cost_p50", pa.float64(), "median cost of one round"),
+        ("round_cost_p95", pa.float64(), "95% quantile of the cost of one round"),
+        ("round_cost_p99", pa.float64(), "99% quantile of the cost of one round"),
+        ("kappa_star", pa.int16(), "best kappa of the point among those run (the same in all its rows)"),
+        ("at_kappa_max", pa.bool_(), "kappa_star is the largest kappa run: the optimum may lie beyond"),
+        ("off_is_better", pa.bool_(), "1/off beats the best kappa: do not speculate"),
+        ("behind_best", pa.float64(), "speedup minus that of kappa_star"),
+        ("behind_best_low", pa.float64(), "lower end of its simultaneous paired interval"),
+        ("behind_best_high", pa.float64(), "upper end of its simultaneous paired interval"),
+        ("indistinguishable", pa.bool_(), "this kappa cannot be told from kappa_star at this budget"),
+        ("within_1pct", pa.bool_(), "speedup within 1% of the best"),
+        ("within_2pct", pa.bool_(), "speedup within 2% of the best"),
+        *_ORIGIN,
+    ]
+)
+
+TABLES: dict[str, pa.Schema] = {"chunks": CHUNKS, "counts": COUNTS, "estimates": ESTIMATES}

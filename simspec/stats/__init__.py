@@ -1,0 +1,1 @@
+"""From integer tallies and costs to numbers with error bars."""

@@ -1,0 +1,84 @@
+"""How does a table look on a terminal?  Plain text, numbers right, words left, and hostile names shown as text."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], most: int | None = None) -> str:
+    """Columns of equal width; a column is right-aligned if all its cells look like numbers.
+
+    Examples
+    --------
+    >>> print(table(["name", "x"], [["a", "1.5"], ["bb", "10"]]))
+    name    x
+    ----  ---
+    a     1.5
+    bb     10
+    """
+    shown = [[clean(cell) for cell in row] for row in (rows if most is None else rows[:most])]
+    cells = [list(header), *shown]
+    widths = [max(_width(row[i]) for row in cells) for i in range(len(header))]
+    right = [bool(shown) and all(_is_number(row[i]) for row in shown) for i in range(len(header))]
+
+    def line(row: Sequence[str]) -> str:
+        padded = (_pad(cell, width, to_right) for cell, width, to_right in zip(row, widths, right, strict=True))
+        return "  ".join(padded).rstrip()
+
+    out = [line(header), "  ".join("-" * width for width in widths), *map(line, shown)]
+    if most is not None and len(rows) > most:
+        out.append(f"… and {len(rows) - most:,} more")
+    return "\n".join(out)
+
+
+def clean(cell: str) -> str:
+    """The cell without control characters, so that a name cannot steer a terminal."""
+    return "".join(c if unicodedata.category(c)[0] != "C" else "\N{REPLACEMENT CHARACTER}" for c in str(cell))
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A figure with ``digits`` decimals; integers without, and a dash for what does not exist.
+
+    Examples
+    --------
+    >>> number(1.98079), number(3), number(float("nan"))
+    ('1.9808', '3', '–')
+    """
+    if value != value:
+        return "–"
+    if value in (float("inf"), float("-inf")):
+        return "∞" if value > 0 else "-∞"
+    if isinstance(value, int):
+        return str(value)
+    return f"{value:.{digits}g}" if value != 0.0 and abs(value) < 10.0**-digits else f"{value:.{digits}f}"
+
+
+def kappa_set(kappas: Sequence[int]) -> str:
+    """Sorted κ with runs contracted.
+
+    Examples
+    --------
+    >>> kappa_set([3, 4, 5, 8])
+    '3-5, 8'
+    """
+    runs: list[list[int]] = []
+    for kappa in sorted(kappas):
+        if runs and kappa == runs[-1][-1] + 1:
+            runs[-1].append(kappa)
+        else:
+            runs.append([kappa])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def _is_number(cell: str) -> bool:
+    return cell != "" and all(c in "0123456789.,-+–∞%e×[] " for c in cell)
+
+
+def _width(cell: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in cell)
+
+
+def _pad(cell: str, width: int, to_right: bool) -> str:
+    gap = " " * (width - _width(cell))
+    return gap + cell if to_right else cell + gap
