@@ -61,8 +61,12 @@ class Scenario:
     level: float = 0.95
 
     @staticmethod
-    def from_toml(path: str | Path, seed: int | None = None, windows: int | None = None) -> Scenario:
+    def from_toml(
+        path: str | Path, seed: int | None = None, windows: int | None = None, most: int | None = None
+    ) -> Scenario:
         """Read and check a scenario file; every point of it is valid afterwards.
+
+        ``seed`` and ``windows`` override those of the file; ``most`` the largest number of points.
 
         Raises
         ------
@@ -79,7 +83,7 @@ class Scenario:
                 table[key] = value
         try:
             scenario = Scenario.from_dict(table)
-            scenario.check()
+            scenario.check(POINTS_LIMIT if most is None else most)
         except ParameterError as error:
             line = _line_of(error.key, key_lines(text))
             raise ScenarioError(f"{path}{f':{line}' if line else ''}: {error.message}") from None
@@ -136,16 +140,10 @@ class Scenario:
                 "process" if not self._is_list() else "process[0]",
                 f"the grid has {len(self):,} points; allowed: {most:,} (raise it with --max-points)",
             )
-        if self._check_once():
-            return
         for _ in self.simulations():
             pass
         for _ in self.costs():
             pass
-        object.__setattr__(self, "_checked", True)
-
-    def _check_once(self) -> bool:
-        return getattr(self, "_checked", False)
 
     def _is_list(self) -> bool:
         return len(self.process) > 1

@@ -80,8 +80,7 @@ def _windows(job: Job) -> int:
 
 
 def plan(scenario: Scenario) -> Plan:
-    """Cut a scenario into jobs and parts."""
-    scenario.check()
+    """Cut a scenario into jobs and parts; raises `ParameterError` if a point is invalid."""
     costs = list(scenario.costs())
     parts: list[list[Job]] = []
     rows = 0

@@ -82,7 +82,8 @@ def kappa_star_continuous(alpha: float, cost: Cost) -> float:
     float
         −[1 + W₋₁(−e^(−1 − L(A_e − 1)))]/L − A_e with A_e = (c0 − c_r(1 − α)/α)/c, where that is positive; 0 where
         drafting never pays; ``inf`` where the throughput rises for ever: α = 1 with c < c0, or free drafts (c = 0)
-        with α above the break-even c_r/(c0 + c_r).  Where the throughput does not depend on κ, 0.
+        with α above the break-even c_r/(c0 + c_r).  Where the throughput does not depend on κ, 0.  A value below 1 does
+        not say that drafting pays: no whole draft may fit; `break_even_alpha` says.
 
     Raises
     ------

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from simspec.model.cost import Cost
 from simspec.model.drift import Drift
@@ -146,19 +147,32 @@ def generation_window(process: Drift, kappa: int) -> WindowLaw:
 
 
 def generation_sweep(process: Drift, kappa_max: int) -> Sweep:
-    """Means per round at every κ = 0 … kappa_max; each κ visits other positions, so each has its own pass.
+    """Means per round at every κ = 0 … kappa_max, one forward pass for all of them.
 
     Examples
     --------
     >>> generation_sweep(Drift(shape="table", alphas=[0.5, 0.5]), 1).mean_tokens
     array([1.        , 1.33333333])
     """
-    laws = [generation_window(process, kappa) for kappa in range(kappa_max + 1)]
-    return Sweep(
-        mean_tokens=np.array([law.mean_tokens for law in laws]),
-        mean_drafted=np.array([law.mean_drafted for law in laws]),
-        p_full=np.array([law.p_full for law in laws]),
-    )
+    rows = _Rows(process, kappa_max)
+    kappas = np.arange(kappa_max + 1)
+    rejecting = kappas[:, None] < kappas  # [a, κ]: a round of κ drafts that accepts a has rejected one
+    ahead = np.zeros((kappa_max + 2, kappa_max + 1))  # [d, κ]: chance that a round starts d positions on
+    ahead[0] = 1.0
+    on_full = ahead[:-1].reshape(-1)[:: kappa_max + 2]  # the view a = κ
+    rounds, full, drafted = np.zeros(kappa_max + 1), np.zeros(kappa_max + 1), np.zeros(kappa_max + 1)
+    for first, survival in rows.blocks():
+        visits = np.empty((len(survival), kappa_max + 1))
+        for starts, reach in zip(visits, survival, strict=True):
+            starts[:] = ahead[0]
+            ahead[:-1] = ahead[1:]
+            ahead[:-1] += np.outer(reach[:-1] - reach[1:], starts) * rejecting
+            on_full += reach[:-1] * starts
+        cut = np.minimum(rows.left[first : first + len(survival), None], kappas)
+        rounds += visits.sum(axis=0)
+        full += (visits * np.take_along_axis(survival, cut, axis=1)).sum(axis=0)
+        drafted += (visits * cut).sum(axis=0)
+    return Sweep(mean_tokens=rows.n / rounds, mean_drafted=drafted / rounds, p_full=full / rounds)
 
 
 def generation_counts(process: Drift, kappa: int) -> tuple[FloatArray, FloatArray]:
@@ -207,11 +221,11 @@ class _Rows:
     def __init__(self, process: Drift, kappa: int) -> None:
         self.rates = np.array(process.rates())
         self.n, self.kappa, self.truncate = self.rates.size, kappa, process.truncate
+        self.left = np.arange(self.n - 1, -1, -1) if self.truncate else np.full(self.n, kappa)
 
-    def longest(self) -> FloatArray:
+    def longest(self) -> npt.NDArray[np.int64]:
         """κ_i by position: κ, or what is still needed besides the token a round emits by itself."""
-        left = np.arange(self.n - 1.0, -1.0, -1.0) if self.truncate else np.full(self.n, float(self.kappa))
-        return np.asarray(np.minimum(left, self.kappa), dtype=np.float64)
+        return np.asarray(np.minimum(self.left, self.kappa), dtype=np.int64)
 
     def blocks(self, backward: bool = False) -> Iterator[tuple[int, FloatArray]]:
         """(first position, survival rows): S[i, j] = P(first j drafts of a round at i accepted), j = 0 … κ + 1.
@@ -250,7 +264,7 @@ class _Rows:
         for first, survival in self.blocks():
             here, cut = visits[first : first + len(survival)], longest[first : first + len(survival)]
             counts += here @ (survival[:, :-1] - survival[:, 1:])
-            full += float(here @ survival[np.arange(len(cut)), cut.astype(np.intp)])
+            full += float(here @ survival[np.arange(len(cut)), cut])
             was_drafted = np.arange(1, self.kappa + 1) <= cut[:, None]
             examined += float(here @ (survival[:, : self.kappa] * was_drafted).sum(axis=1))
         rounds = float(visits[: self.n].sum())

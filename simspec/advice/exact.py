@@ -1,0 +1,158 @@
+"""Which κ is best, what does each position buy, and should speculation be on at all?  Answered exactly, at once."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING, Any
+
+from simspec import theory
+from simspec.model import Cost, Iid, Process, Survival
+from simspec.text import kappa_set, number, table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROWS_ON_SCREEN = 11
+
+
+class ExactAnswer:
+    """The exact answer for one process at one cost.
+
+    Attributes
+    ----------
+    process : Process
+    cost : Cost
+    optimum : simspec.theory.Optimum
+        Speed-up at every κ, κ*, ties.
+    """
+
+    def __init__(self, process: Process, cost: Cost, kappa_max: int | None) -> None:
+        self.process, self.cost = process, cost
+        self.optimum = theory.optimum(process, cost, kappa_max)
+
+    @property
+    def kappa_star(self) -> int:
+        """Best κ among 0 … kappa_max."""
+        return self.optimum.kappa_star
+
+    @functools.cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary per κ: law of the window, cost and speed-up."""
+        rows = []
+        for kappa, speed in enumerate(self.optimum.speedup_by_kappa):
+            if math.isnan(speed):
+                continue
+            law = theory.window(self.process, kappa)
+            row = {
+                "kappa": kappa,
+                "speedup": float(speed),
+                "mean_accepted": law.mean_accepted,
+                "mean_tokens": law.mean_tokens,
+                "var_accepted": law.var_accepted,
+                "p_zero_accepted": law.p_zero_accepted,
+                "p_full": law.p_full,
+                "mean_examined": law.mean_examined,
+                "mean_cost": theory.mean_round_cost(law, self.cost),
+                "extra_tokens": float(self.optimum.extra_tokens[kappa - 1]) if kappa else None,
+                "extra_speedup": float(self.optimum.extra_speedup[kappa - 1]) if kappa else None,
+            }
+            if self._first_rate is not None:
+                row["mean_tokens_if_iid"] = theory.window(Iid(alpha=self._first_rate), kappa).mean_tokens
+            rows.append(row)
+        return rows
+
+    @property
+    def _first_rate(self) -> float | None:
+        """S_1 of a measured curve: what an i.i.d. reading would take for α."""
+        return self.process.survival[0] if isinstance(self.process, Survival) else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; keys as in the machine interface."""
+        best = self.optimum
+        out: dict[str, Any] = {
+            "process": self.process.identity(),
+            "cost": self.cost.model_dump(),
+            "kappa_star": best.kappa_star,
+            "best_speedup": best.best_speedup,
+            "ties": list(best.ties),
+            "at_kappa_max": best.at_kappa_max,
+            "within_1pct": list(best.within(0.01)),
+            "within_2pct": list(best.within(0.02)),
+            "off_speedup": best.off_speedup,
+            "off_is_better": best.off_is_better,
+            "speedup_by_kappa": [None if math.isnan(s) else float(s) for s in best.speedup_by_kappa],
+            "by_kappa": self.rows,
+        }
+        if isinstance(self.process, Iid):
+            out["kappa_star_continuous"] = _finite(theory.kappa_star_continuous(self.process.alpha, self.cost))
+            out["break_even_alpha"] = _finite(theory.break_even_alpha(self.cost))
+            out["break_even_alpha_off"] = _finite(theory.break_even_alpha_off(self.cost))
+        return out
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per κ."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows)
+
+    def __repr__(self) -> str:
+        best = self.optimum
+        lines = [
+            f"{self.process}",
+            f"cost in plain target steps: {self.cost}",
+            "",
+            f"best draft length: κ = {best.kappa_star} (num_speculative_tokens), {best.best_speedup:.4f}x one plain step",
+            f"within 1%: κ = {kappa_set(best.within(0.01))}; within 2%: κ = {kappa_set(best.within(0.02))}",
+            self._off_line(),
+            *self._notes(),
+            "",
+            self._table(),
+        ]
+        return "\n".join(lines)
+
+    def _off_line(self) -> str:
+        best = self.optimum
+        if best.off_is_better:
+            return f"switch speculation off: off gives {best.off_speedup:.4f}x, the best κ {best.best_speedup:.4f}x"
+        if best.kappa_star == 0:
+            return "do not draft: no κ ≥ 1 beats κ = 0"
+        return f"keep speculation on: off gives {best.off_speedup:.4f}x"
+
+    def _notes(self) -> list[str]:
+        notes = []
+        if self.optimum.at_kappa_max and self.optimum.kappa_star > 0:
+            more = "measure more positions" if self.process.longest_draft is not None else "raise the largest κ"
+            notes.append(f"κ = {self.kappa_star} is the longest tried and the best may lie beyond: {more}")
+        if isinstance(self.process, Iid):
+            notes.append(
+                f"drafting pays above α = {number(theory.break_even_alpha(self.cost))}; "
+                f"continuous optimum κ = {number(theory.kappa_star_continuous(self.process.alpha, self.cost))}"
+            )
+        return notes
+
+    def _table(self) -> str:
+        last = max(min(self.kappa_star + 4, ROWS_ON_SCREEN - 1), min(8, ROWS_ON_SCREEN - 1))
+        chosen = [row for row in self.rows if row["kappa"] <= last]
+        if self.kappa_star > last - 2:
+            near = [row for row in self.rows if abs(row["kappa"] - self.kappa_star) <= 3]
+            chosen = [row for row in self.rows if row["kappa"] <= 6 and row not in near] + near
+        header = ["κ", "speed-up", "E[tokens]", "P(A=0)", "P(A=κ)", "position κ buys tokens", "buys speed-up"]
+        if self._first_rate is not None:
+            header.append(f"E[tokens] if i.i.d. at α = {self._first_rate:g}")
+        body = []
+        for row in chosen:
+            cells = [
+                f"{row['kappa']}",
+                *(number(row[key]) for key in ("speedup", "mean_tokens", "p_zero_accepted", "p_full")),
+                "–" if row["extra_tokens"] is None else f"{row['extra_tokens']:+.4f}",
+                "–" if row["extra_speedup"] is None else f"{row['extra_speedup']:+.4f}",
+            ]
+            if self._first_rate is not None:
+                cells.append(number(row["mean_tokens_if_iid"]))
+            body.append(cells)
+        return table(header, body)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,224 @@
+"""What can be called from Python?  The twins of the commands: exact, simulate, sweep, validate, read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simspec.model import Cost, Process, Processes, Scenario
+
+if TYPE_CHECKING:
+    from simspec.advice.exact import ExactAnswer
+    from simspec.claims.validation import Validation
+    from simspec.run.dataset import Dataset
+    from simspec.run.single import SimulationResult
+
+
+def _process(value: Process | dict[str, Any]) -> Process:
+    return value if isinstance(value, Process) else Processes.make(**value)
+
+
+def _cost(value: Cost | dict[str, Any] | None) -> Cost:
+    if value is None:
+        return Cost()
+    return value if isinstance(value, Cost) else Cost(**value)
+
+
+def exact(
+    process: Process | dict[str, Any], cost: Cost | dict[str, Any] | None = None, kappa_max: int | None = None
+) -> ExactAnswer:
+    """The exact answer for one process at one cost: best κ, flatness, what each position buys, off or not.
+
+    Parameters
+    ----------
+    process : Process or dict
+        E.g. ``simspec.Iid(alpha=0.7)`` or ``{"type": "iid", "alpha": 0.7}``.
+    cost : Cost or dict, optional
+        In plain target steps; default one target pass per round and free drafts.
+    kappa_max : int, optional
+        Largest κ considered, up to 1,000; default 64, or the length of a measured curve.
+
+    Returns
+    -------
+    ExactAnswer
+        With ``kappa_star``, ``optimum``, ``to_dict()``, ``to_pandas()`` and a readable repr.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is outside its range; the message says what is allowed.
+
+    References
+    ----------
+    Leviathan, Kalman, Matias (2023), Theorem 3.8, is the case c0 = 1, c_v = c_r = 0.
+
+    Examples
+    --------
+    >>> import simspec
+    >>> simspec.exact({"type": "iid", "alpha": 0.7}, {"c_d": 0.1}).kappa_star
+    4
+    """
+    from simspec.advice.exact import ExactAnswer
+
+    return ExactAnswer(_process(process), _cost(cost), kappa_max)
+
+
+def simulate(
+    process: Process | dict[str, Any],
+    cost: Cost | dict[str, Any] | None = None,
+    kappa: Iterable[int] | int | None = None,
+    windows: int = 1_000_000,
+    seed: int = 1,
+    level: float = 0.95,
+    threads: int | None = None,
+) -> SimulationResult:
+    """Simulate one process at one cost, in memory.
+
+    Parameters
+    ----------
+    process, cost
+        As for `exact`.
+    kappa : int or iterable of int, optional
+        Draft lengths, 0 to 256; default 0 … 16, or 0 … n for a curve of n measured positions.
+    windows : int
+        Rounds per κ, rounded up to whole lanes or generations; what was run is in the column ``rounds``.
+    seed : int
+        0 ≤ seed < 2⁶⁴; the only source of randomness.
+    level : float
+        Confidence level of the intervals, 0.5 ≤ level < 1.
+    threads : int, optional
+        Worker threads; changes no number.
+
+    Returns
+    -------
+    SimulationResult
+        With ``to_pandas()`` (one row per κ, columns as in the estimates table), ``tallies`` and a readable repr.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is outside its range.
+
+    Examples
+    --------
+    >>> import simspec
+    >>> result = simspec.simulate(simspec.Iid(alpha=0.7), {"c_d": 0.1}, kappa=range(9), windows=100_000, seed=1)
+    >>> result.kappa_star
+    4
+    """
+    from simspec.run.single import run_single
+
+    kappas = [kappa] if isinstance(kappa, int) else kappa
+    return run_single(_process(process), _cost(cost), kappas, windows, seed, level, threads)
+
+
+def sweep(
+    scenario: Scenario | str | Path | dict[str, Any],
+    output: str | Path | None = None,
+    threads: int | None = None,
+    seed: int | None = None,
+    windows: int | None = None,
+) -> Dataset:
+    """Run a scenario into a folder of Parquet files and open it.
+
+    Parameters
+    ----------
+    scenario : Scenario, path or dict
+        A scenario, the TOML file of one, or its keys.
+    output : path, optional
+        Folder; default ``results/<scenario name>``.
+    threads : int, optional
+        Worker threads; changes no number.
+    seed, windows : int, optional
+        Override those of the scenario.
+
+    Returns
+    -------
+    Dataset
+        With ``estimates``, ``counts``, ``chunks``, ``best()``, ``to_pandas()``.
+
+    Raises
+    ------
+    ScenarioError, ParameterError
+        The scenario is wrong; the message names file, line and key.
+    DatasetError
+        The folder cannot be written, or holds another run.
+
+    Examples
+    --------
+    >>> import simspec, tempfile, pathlib
+    >>> table = {"name": "tiny", "windows": 10_000, "kappa": [0, 4], "process": {"type": "iid", "alpha": 0.7}}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     simspec.sweep(table, output=pathlib.Path(folder) / "tiny").estimates["kappa"].tolist()
+    [0, 4]
+    """
+    from simspec.run.sweep import sweep as run_sweep
+
+    if not isinstance(scenario, Scenario):
+        if isinstance(scenario, dict):
+            changed = {key: value for key, value in (("seed", seed), ("windows", windows)) if value is not None}
+            scenario = Scenario.from_dict(scenario | changed)
+        else:
+            scenario = Scenario.from_toml(scenario, seed=seed, windows=windows)
+    return run_sweep(scenario, output, threads)
+
+
+def validate(
+    quick: bool = False, seed: int = 1, output: str | Path | None = None, threads: int | None = None
+) -> Validation:
+    """Judge the article's claims: every row by simulation and by the exact route.
+
+    Parameters
+    ----------
+    quick : bool
+        Smaller budgets: seconds instead of minutes.
+    seed : int
+        0 ≤ seed < 2⁶⁴.
+    output : path, optional
+        Folder; default ``results/claims/<quick|full>-seed<seed>``.
+    threads : int, optional
+        Worker threads; changes no number.
+
+    Returns
+    -------
+    Validation
+        With ``verdicts``, ``agrees`` (False if engine and exact route disagree), ``to_pandas()``, ``to_list()``.
+
+    Examples
+    --------
+    >>> import simspec, tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows = simspec.validate(quick=True, output=pathlib.Path(folder) / "claims").to_pandas()
+    >>> rows[rows["id"] == "C31"]["verdict"].tolist()
+    ['refuted', 'refuted', 'refuted']
+    """
+    from simspec.claims.validation import validate as run_validation
+
+    return run_validation(quick, seed, output, threads)
+
+
+def read(path: str | Path) -> Dataset | Validation:
+    """Open a folder that ``simspec run`` or ``simspec validate`` wrote.
+
+    Raises
+    ------
+    DatasetError
+        The folder is missing, is no simspec dataset, or was written by a newer simspec.
+
+    Examples
+    --------
+    >>> import simspec
+    >>> simspec.read("results/never-run")
+    Traceback (most recent call last):
+    ...
+    simspec.model.errors.DatasetError: results/never-run: there is no such folder
+    """
+    from simspec.run.dataset import read as read_dataset
+
+    found = read_dataset(path)
+    if found.manifest.get("kind") == "claims":
+        from simspec.claims.validation import Validation
+
+        return Validation.stored(found)
+    return found

@@ -1,0 +1,1 @@
+"""Theory claims as data, and the judge that decides them."""

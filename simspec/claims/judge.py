@@ -1,0 +1,124 @@
+"""Does a claim hold?  Its region against an interval that lies with a probability stated for the whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simspec.claims.claim import Claim, Says
+from simspec.claims.lab import Lab, Observed
+
+FALSE_VERDICT = 1e-6
+"""Upper limit for the probability of any false verdict, or false alarm about the engine, in a whole run."""
+
+STAGES = {"quick": (2**19, 2**21, 2**23, 2**25), "full": (2**22, 2**24, 2**26, 2**27)}
+"""Windows per simulation and κ, stage by stage; only rows still open go on."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One judged row.
+
+    Attributes
+    ----------
+    claim : Claim
+    verdict : {"supported", "refuted", "inconclusive", "not-testable", "engine-disagreement"}
+    observed : Observed
+        The simulated value with its interval; the exact value for rows without simulation.
+    exact : float
+        What the exact route says.
+    route : {"simulation and exact", "exact"}
+        What the verdict rests on.
+    """
+
+    claim: Claim
+    verdict: str
+    observed: Observed
+    exact: float
+    route: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as plain JSON values; an unbounded end of an interval is null."""
+        own, says = self.claim, self.claim.says
+        return {
+            "id": own.id,
+            "reading": own.reading,
+            "section": own.section,
+            "statement": own.statement,
+            "verdict": self.verdict,
+            "expected": round(says.stated, 9) if says.stated is not None else says.text(),
+            "expected_interval": [_finite(says.low), _finite(says.high)],
+            "observed": self.observed.value,
+            "interval": [self.observed.low, self.observed.high],
+            "exact": self.exact,
+            "windows": self.observed.windows,
+            "route": self.route,
+            "instead": own.instead,
+        }
+
+
+def _finite(value: float) -> float | None:
+    return value if abs(value) != float("inf") else None
+
+
+def decide(says: Says, low: float, high: float) -> str | None:
+    """Verdict of an interval on a region; None if it straddles the edge.
+
+    Examples
+    --------
+    >>> decide(Says(4.2, 4.4), 1.45, 1.46), decide(Says(4.2, 4.4), 4.29, 4.31), decide(Says(4.2, 4.4), 4.3, 4.5)
+    ('refuted', 'supported', None)
+    """
+    rounding = 1e-9 * max(1.0, abs(low), abs(high))  # an edge met exactly is met
+    if says.low - rounding <= low and high <= says.high + rounding:
+        return "supported"
+    if high < says.low - rounding or low > says.high + rounding:
+        return "refuted"
+    return None
+
+
+def _settle(says: Says, value: float) -> str:
+    """Verdict of an exact value: a point lies inside or outside."""
+    verdict = decide(says, value, value)
+    assert verdict is not None, "a point cannot straddle an edge"
+    return verdict
+
+
+def judge(claims: Sequence[Claim], lab: Lab, stages: Sequence[int]) -> list[Verdict]:
+    """Judge claims with growing budgets; every simulated value is first held against the exact one."""
+    simulated = [claim for claim in claims if claim.quantity.needs]
+    level = 1.0 - FALSE_VERDICT / max(1, len(simulated) * len(stages))
+    verdicts: dict[int, Verdict] = {}
+    for claim in claims:
+        if not claim.quantity.needs:
+            value = claim.quantity.exact()
+            seen = Observed(value, value, value, 0)
+            verdicts[id(claim)] = Verdict(claim, _settle(claim.says, value), seen, value, "exact")
+    still_open = simulated
+    for stage, windows in enumerate(stages):
+        if not still_open:
+            break
+        if lab.progress is not None:
+            lab.progress.say(f"budget {stage + 1} of {len(stages)}, {len(still_open)} rows open")
+        lab.simulate((need for claim in still_open for need in claim.quantity.needs), windows)
+        if lab.progress is not None:
+            lab.progress.say(f"judging {len(still_open)} rows")
+        undecided = []
+        for claim in still_open:
+            verdict = _look(claim, lab, level)
+            verdicts[id(claim)] = verdict
+            if verdict.verdict == "inconclusive":
+                undecided.append(claim)
+        still_open = undecided
+    return [verdicts[id(claim)] for claim in claims]
+
+
+def _look(claim: Claim, lab: Lab, level: float) -> Verdict:
+    seen, exact = claim.quantity.observe(lab, level), claim.quantity.exact()
+    rounding = 1e-9 * max(1.0, abs(exact))
+    if not seen.low - rounding <= exact <= seen.high + rounding:
+        return Verdict(claim, "engine-disagreement", seen, exact, "simulation and exact")
+    if claim.exact_only:
+        return Verdict(claim, _settle(claim.says, exact), seen, exact, "exact")
+    return Verdict(claim, decide(claim.says, seen.low, seen.high) or "inconclusive", seen, exact, "simulation and exact")

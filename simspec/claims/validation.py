@@ -1,0 +1,260 @@
+"""How are all claims put to the test?  Engine checked, rows judged, sweeps and verdicts stored as Parquet."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from simspec.claims.judge import FALSE_VERDICT, STAGES, Verdict, judge
+from simspec.claims.lab import Lab, Need
+from simspec.claims.registry import all_claims
+from simspec.claims.selfcheck import check_engine
+from simspec.claims.sentences import sentences
+from simspec.kernels.words import STREAM_VERSION
+from simspec.model import Cost, DatasetError, Scenario, Simulation
+from simspec.model.identity import canonical_json
+from simspec.run import store
+from simspec.run.dataset import Dataset, read_manifest
+from simspec.run.engine import Job, warm
+from simspec.run.progress import Progress
+from simspec.run.provenance import provenance
+from simspec.run.schema import SCHEMA_VERSION
+from simspec.text import number, table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VERDICTS = "verdicts.parquet"
+JUDGED = "judged.parquet"
+PRICED = Cost(c_d=0.1)
+
+_SCHEMA = pa.schema(
+    [(name, pa.string()) for name in ("id", "reading", "section", "statement", "verdict", "expected")]
+    + [("expected_low", pa.float64()), ("expected_high", pa.float64()), ("observed", pa.float64())]
+    + [("low", pa.float64()), ("high", pa.float64()), ("exact", pa.float64()), ("windows", pa.int64())]
+    + [("route", pa.string()), ("instead", pa.string())]
+)
+
+
+class Validation:
+    """Verdicts of a whole run.
+
+    Attributes
+    ----------
+    rows : list of dict
+        One per row: id, reading, verdict, expected, observed, interval, exact, windows, route, instead.
+    sentences : list of (str, str)
+        What is true instead, and the command that shows it; empty if the engine disagrees with the exact route.
+    disagreements : list of str
+        Where simulation and exact route differ; then nothing is judged.
+    path : Path
+        Where the sweeps and verdicts are stored.
+    """
+
+    def __init__(
+        self,
+        rows: list[dict[str, Any]],
+        said: Sequence[tuple[str, str]],
+        disagreements: Sequence[str],
+        path: Path,
+        seconds: float,
+    ) -> None:
+        self.rows, self.sentences, self.disagreements = rows, list(said), list(disagreements)
+        self.path, self.seconds = path, seconds
+
+    @property
+    def agrees(self) -> bool:
+        """Whether engine and exact route agree everywhere."""
+        return not self.disagreements
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """JSON-ready rows."""
+        return self.rows
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per reading of a claim."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows)
+
+    @property
+    def dataset(self) -> Dataset:
+        """The stored sweeps: ``chunks``, ``counts``, ``estimates``."""
+        return Dataset(self.path, read_manifest(self.path) or {})
+
+    @staticmethod
+    def stored(found: Dataset) -> Validation:
+        """Open the verdicts of a folder."""
+        note = found.manifest
+        try:
+            rows = pq.read_table(found.path / VERDICTS).to_pylist()
+        except (OSError, pa.ArrowInvalid) as error:
+            raise DatasetError(f"{found.path / VERDICTS}: cannot be read ({error})") from None
+        for row in rows:
+            row["expected_interval"] = [row.pop("expected_low"), row.pop("expected_high")]
+            row["interval"] = [row.pop("low"), row.pop("high")]
+        said = [(sentence, command) for sentence, command in note.get("sentences", [])]
+        return Validation(rows, said, note.get("disagreements", []), found.path, note["provenance"].get("seconds", 0.0))
+
+    def __repr__(self) -> str:
+        if not self.agrees:
+            lines = ["The engine disagrees with the exact route, so nothing is judged:"]
+            return "\n".join(lines + [f"  {text}" for text in self.disagreements])
+        lines = ["What is true instead"]
+        for i, (sentence, command) in enumerate(self.sentences, start=1):
+            lines += [f"{i}. {sentence}", f"   $ {command}"]
+        lines += ["", self._verdict_table(), "", "What is true, row by row"]
+        for row in self.rows:
+            lines.append(f"{row['id']} {row['verdict']:12} {row['reading']}: {row['instead']}")
+        tally = {word: sum(row["verdict"] == word for row in self.rows) for word in ("supported", "refuted")}
+        rest = len(self.rows) - sum(tally.values())
+        lines += [
+            "",
+            f"{len(self.rows)} rows: {tally['supported']} supported, {tally['refuted']} refuted, {rest} open; the "
+            f"probability of any false verdict is at most {FALSE_VERDICT:g}.  {self.seconds:.0f} s; stored in {self.path}",
+        ]
+        return "\n".join(lines)
+
+    def _verdict_table(self) -> str:
+        body = []
+        for row in self.rows:
+            low, high = row["interval"]
+            seen = number(row["observed"]) if low == high else f"{number(row['observed'])} [{number(low)}, {number(high)}]"
+            expected = row["expected"] if isinstance(row["expected"], str) else number(row["expected"])
+            windows = f"{row['windows']:,}" if row["windows"] else "exact"
+            body.append([row["id"], row["reading"], row["verdict"], expected, seen, number(row["exact"]), windows])
+        return table(["claim", "reading", "verdict", "claimed", "observed", "exact", "windows"], body)
+
+
+def default_folder(quick: bool, seed: int) -> Path:
+    return Path("results") / "claims" / f"{'quick' if quick else 'full'}-seed{seed}"
+
+
+def validate(
+    quick: bool = False,
+    seed: int = 1,
+    output: str | Path | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Validation:
+    """Judge every claim and store sweeps and verdicts; see `simspec.validate`."""
+    Scenario.from_dict({"name": "seed", "process": {"type": "iid"}, "seed": seed})  # one place knows the range of seeds
+    folder = Path(output) if output is not None else default_folder(quick, seed)
+    _check_folder(folder)
+    began = time.monotonic()
+    lab = Lab(seed, threads, progress)
+    claims = all_claims()
+    needs = [need for claim in claims for need in claim.quantity.needs if not need.judged]
+    warm([Job(Simulation(need.process), need.kappas, 1, seed) for need in needs], progress)
+    disagreements = [str(found) for found in check_engine(lab)]
+    verdicts = [] if disagreements else judge(claims, lab, STAGES["quick" if quick else "full"])
+    disagreements += [_says(verdict) for verdict in verdicts if verdict.verdict == "engine-disagreement"]
+    rows = [verdict.to_dict() for verdict in verdicts]
+    if disagreements:
+        rows = [_unjudged(row) for row in rows]
+    said = [] if disagreements else sentences(lab)
+    result = Validation(rows, said, disagreements, folder, 0.0)
+    if progress is not None:
+        progress.say("writing Parquet")
+    result.seconds = round(time.monotonic() - began, 2)
+    _store(result, lab, "quick" if quick else "full", seed, needs)
+    return result
+
+
+def _says(verdict: Verdict) -> str:
+    seen = verdict.observed
+    return (
+        f"{verdict.claim.id}, {verdict.claim.reading}: simulated [{seen.low:.6g}, {seen.high:.6g}], "
+        f"exact {verdict.exact:.6g}"
+    )
+
+
+def _unjudged(row: dict[str, Any]) -> dict[str, Any]:
+    if row["windows"] and row["verdict"] != "engine-disagreement":
+        return row | {"verdict": "not-judged"}
+    return row
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a place that holds something else, before any work."""
+    if folder.exists() and not folder.is_dir():
+        raise DatasetError(f"{folder}: is a file; allowed: a new folder, or one that simspec validate wrote")
+    if folder.is_dir() and any(folder.iterdir()) and (read_manifest(folder) or {}).get("kind") != "claims":
+        raise DatasetError(f"{folder}: holds other files; allowed: a new folder, or one that simspec validate wrote")
+    store.make_folder(folder.parent)
+
+
+def _store(result: Validation, lab: Lab, mode: str, seed: int, needs: Sequence[Need]) -> None:
+    """Write everything beside the final place, then move it there in one step."""
+    folder = result.path
+    building = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        store.make_folder(building)
+        _write_sweeps(building, lab, mode, seed, needs)
+        _write_verdicts(building, result.rows)
+        _write_judged(building, lab)
+        manifest = {
+            "schema_version": SCHEMA_VERSION,
+            "stream_version": STREAM_VERSION,
+            "kind": "claims",
+            "mode": mode,
+            "seed": seed,
+            "complete": True,
+            "sentences": [list(pair) for pair in result.sentences],
+            "disagreements": result.disagreements,
+            "provenance": provenance() | {"seconds": result.seconds},
+        }
+        store.write_json(manifest, building / store.MANIFEST)
+        if folder.exists():
+            shutil.rmtree(folder)
+        os.replace(building, folder)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def _write_sweeps(folder: Path, lab: Lab, mode: str, seed: int, needs: Sequence[Need]) -> None:
+    costs: dict[str, list[Cost]] = {}
+    for need in needs:
+        own = costs.setdefault(Simulation(need.process).id, [])
+        own += [cost for cost in need.costs if cost not in own]
+    blocks = [
+        store.Block(job, tallies, costs.get(job.simulation.id) or [PRICED], 0.95) for job, tallies in lab.played()
+    ]
+    metadata = {"validation": {"mode": mode, "seed": seed}, "stream_version": STREAM_VERSION}
+    store.write_part(folder, 0, blocks, metadata)
+
+
+def _write_verdicts(folder: Path, rows: Sequence[dict[str, Any]]) -> None:
+    flat = []
+    for row in rows:
+        expected = row["expected"] if isinstance(row["expected"], str) else number(row["expected"])
+        low, high = row["expected_interval"]
+        flat.append(
+            row
+            | {"expected": expected, "expected_low": low, "expected_high": high}
+            | {"low": row["interval"][0], "high": row["interval"][1]}
+        )
+    columns = {name: [row[name] for row in flat] for name in _SCHEMA.names}
+    store.write_table(pa.table(columns, schema=_SCHEMA), folder / VERDICTS)
+
+
+def _write_judged(folder: Path, lab: Lab) -> None:
+    """Simulations in which every draft got a verdict: windows by the number of drafts that would have been accepted."""
+    rows = []
+    for job, judged in lab.all_judged():
+        for passed, count in enumerate(judged.sum(axis=0)):
+            rows.append((Simulation(job.process).id, canonical_json(job.process.identity()), job.kappa, passed, count))
+    columns = list(zip(*rows, strict=True)) or [[]] * 5
+    names = ("simulation_id", "process", "kappa", "accepted_of_all", "count")
+    kinds = (pa.string(), pa.string(), pa.int16(), pa.int16(), pa.int64())
+    arrays = [pa.array(np.array(values).tolist(), kind) for values, kind in zip(columns, kinds, strict=True)]
+    store.write_table(pa.Table.from_arrays(arrays, names=list(names)), folder / JUDGED)

@@ -1,0 +1,81 @@
+"""Which options do several commands share?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+
+def add_json(command: argparse.ArgumentParser) -> None:
+    """``--json``: stdout is JSON and nothing else."""
+    command.add_argument("--json", action="store_true", help="print JSON on stdout and nothing else (default: text)")
+
+
+def add_threads(command: argparse.ArgumentParser) -> None:
+    """``--threads``: never changes a number."""
+    command.add_argument(
+        "--threads", type=positive, default=None, metavar="N",
+        help="worker threads (default: all processors); changes no number",
+    )  # fmt: skip
+
+
+def add_quiet(command: argparse.ArgumentParser) -> None:
+    """``--quiet``: no progress on stderr."""
+    command.add_argument("--quiet", action="store_true", help="no progress lines on stderr (default: one every 1.5 s)")
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    value = whole(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is out of range; allowed: a whole number of at least 1")
+    return value
+
+
+def whole(text: str) -> int:
+    """A whole number; 1e6 and 1_000_000 are ones."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        value = float(text)
+        if value == int(value):
+            return int(value)
+    except (ValueError, OverflowError):
+        pass
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+
+
+def number(text: str) -> float:
+    """A finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if value != value or value in (float("inf"), float("-inf")):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
+    return value
+
+
+def numbers(text: str) -> list[float]:
+    """Numbers separated by commas."""
+    return [number(part) for part in text.split(",") if part.strip()]
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout; numbers that do not exist become null."""
+    json.dump(_finite(value), sys.stdout, ensure_ascii=False, indent=1, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(entry) for entry in value]
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return None
+    return value

@@ -1,0 +1,99 @@
+"""simspec exact: the exact answer for one process at one cost, without simulation."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from simspec.cli.common import add_json, number, numbers, whole
+
+_COSTS = (
+    ("--draft-cost", "c_d", 0.1, "cost of one draft token, β (TPOT of the draft ÷ TPOT of the target)"),
+    ("--verify-cost", "c_v", 0.0, "cost of verifying one more token in the target pass"),
+    ("--rollback-cost", "c_r", 0.0, "cost of a round in which a draft is rejected"),
+    ("--base-cost", "c0", 1.0, "cost of the target pass that every round makes"),
+    ("--off-cost", "off", 1.0, "cost of one token with speculation switched off"),
+)
+
+
+def add(commands: argparse._SubParsersAction[Any]) -> None:
+    """Define the command."""
+    own = commands.add_parser(
+        "exact",
+        help="the exact answer at once: best κ, flatness, what each position buys, off or not",
+        description="The exact answer for one acceptance process at one cost. Give --alpha, or --survival with the "
+        "per-position acceptance rates your engine prints, or --drift.",
+    )
+    kind = own.add_mutually_exclusive_group()
+    kind.add_argument(
+        "--alpha", type=number, default=None, metavar="α",
+        help="acceptance rate of one examined draft token (conditional rate; not accepted/drafted); default 0.7",
+    )  # fmt: skip
+    kind.add_argument(
+        "--survival", type=numbers, default=None, metavar="S1,S2,…",
+        help="chance that the first j drafts are all accepted, j = 1, 2, … (vLLM: per-position acceptance rate)",
+    )  # fmt: skip
+    kind.add_argument(
+        "--drift", type=numbers, default=None, metavar="FIRST,LAST",
+        help="acceptance rate of the first and the last token of a generation of --tokens tokens, linear between",
+    )  # fmt: skip
+    own.add_argument("--rho", type=number, default=None, metavar="ρ", help="lag-1 correlation of outcomes, default 0")
+    own.add_argument(
+        "--start", choices=("stationary", "carry"), default=None,
+        help="with --rho: windows start afresh (stationary, default) or the chain runs on (carry)",
+    )  # fmt: skip
+    own.add_argument(
+        "--steps-after-reject", type=whole, default=None, metavar="N",
+        help="with --start carry: chain steps from a rejected draft to the next first draft, default 1",
+    )  # fmt: skip
+    own.add_argument(
+        "--steps-after-full", type=whole, default=None, metavar="N",
+        help="with --start carry: the same after a full acceptance, default 1",
+    )  # fmt: skip
+    own.add_argument("--tokens", type=whole, default=None, metavar="N", help="with --drift: output length, default 1024")
+    for flag, key, default, text in _COSTS:
+        own.add_argument(
+            flag, f"--{key.replace('_', '-')}", dest=key, type=number, default=default, metavar="COST",
+            help=f"{text}, in plain target steps; default {default:g}",
+        )  # fmt: skip
+    own.add_argument(
+        "--kappa-max", type=whole, default=None, metavar="N",
+        help="largest κ considered (num_speculative_tokens, γ, --draft-max); default 64, or the length of --survival",
+    )  # fmt: skip
+    add_json(own)
+    own.set_defaults(do=do)
+
+
+def do(args: argparse.Namespace) -> int:
+    """Answer on one screen."""
+    from simspec.api import exact
+    from simspec.cli.common import print_json
+
+    answer = exact(_process(args), {key: getattr(args, key) for _, key, _, _ in _COSTS}, args.kappa_max)
+    if args.json:
+        print_json(answer.to_dict())
+    else:
+        print(answer)
+    return 0
+
+
+def _process(args: argparse.Namespace) -> dict[str, Any]:
+    from simspec.model.errors import ParameterError
+
+    chain = {key: getattr(args, key) for key in ("rho", "start", "steps_after_reject", "steps_after_full")}
+    chain = {key: value for key, value in chain.items() if value is not None}
+    if args.survival is not None or args.drift is not None:
+        kind = "--survival" if args.survival is not None else "--drift"
+        if chain:
+            raise ParameterError("rho", f"--{next(iter(chain)).replace('_', '-')} goes with --alpha, not with {kind}")
+    if args.tokens is not None and args.drift is None:
+        raise ParameterError("tokens", "--tokens goes with --drift")
+    if args.survival is not None:
+        return {"type": "survival", "survival": args.survival}
+    if args.drift is not None:
+        if len(args.drift) != 2:
+            raise ParameterError("drift", f"--drift takes two rates, FIRST,LAST; {len(args.drift)} given")
+        first, last = args.drift
+        return {"type": "drift", "alpha_start": first, "alpha_end": last, "tokens": args.tokens or 1024}
+    alpha = 0.7 if args.alpha is None else args.alpha
+    return {"type": "markov", "alpha": alpha, "rho": 0.0, **chain} if chain else {"type": "iid", "alpha": alpha}

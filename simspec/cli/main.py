@@ -1,0 +1,87 @@
+"""Which command is asked for?  Parsed without importing anything heavy; errors are one line and exit code 2."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from simspec.cli import exact, run, show, validate
+
+COMMANDS = (exact, run, show, validate)
+
+_EPILOG = """\
+start here:
+  simspec exact --alpha 0.7 --draft-cost 0.1      the best draft length, at once
+  simspec validate --quick                        the article's claims, judged in seconds
+  simspec run scenarios/quickstart.toml           a first simulation
+
+words: κ (kappa) is γ, num_speculative_tokens (vLLM), speculative_num_steps (SGLang), --draft-max (llama.cpp),
+max_draft_len (TensorRT-LLM).  α (alpha) is the acceptance rate of one examined draft token, not accepted/drafted.
+Costs are in plain target steps.  Exit codes: 0 done, 1 a disagreement was found, 2 bad input, 130 interrupted."""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with its error as one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and exit with 2."""
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    top = Parser(
+        prog="simspec",
+        description="Simulate speculative decoding, with the exact answer beside every number.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="store_true", help="print the version and exit")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    for module in COMMANDS:
+        module.add(commands)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    args = parser().parse_args(arguments)
+    if args.version:
+        from importlib.metadata import version
+
+        print(version("simspec"))
+        return 0
+    if args.command is None:
+        parser().print_help()
+        return 0
+    from simspec.model.errors import ParameterError, SimspecError
+
+    try:
+        return int(args.do(args))
+    except ParameterError as error:
+        print(f"simspec {args.command}: {error}", file=sys.stderr)
+    except SimspecError as error:
+        print(error, file=sys.stderr)
+    except KeyboardInterrupt:
+        print(f"simspec {args.command}: interrupted; what was finished is kept", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output went away, e.g. `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return 2
+
+
+def entry() -> NoReturn:
+    """Console script."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    code = main()
+    sys.stdout.flush()
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    entry()

@@ -1,0 +1,87 @@
+"""simspec run: one batch sweep from a scenario file into a Parquet dataset."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from simspec.cli.common import add_json, add_quiet, add_threads, positive, whole
+
+if TYPE_CHECKING:
+    from simspec.run.sweep import Plan
+
+
+def add(commands: argparse._SubParsersAction[Any]) -> None:
+    """Define the command."""
+    own = commands.add_parser(
+        "run",
+        help="run a scenario file; a table at the end, a Parquet dataset in results/",
+        description="Run a scenario (TOML). A folder that already holds this run is shown; one that holds another run "
+        "is refused with what differs.",
+    )
+    own.add_argument("scenario", help="the scenario file, e.g. scenarios/quickstart.toml")
+    own.add_argument("-o", "--output", default=None, metavar="FOLDER", help="default results/<name of the scenario>")
+    own.add_argument("--seed", type=whole, default=None, metavar="N", help="root seed, default the scenario's, else 1")
+    own.add_argument(
+        "--windows", type=whole, default=None, metavar="N",
+        help="rounds per simulation and κ, default the scenario's, else 1,000,000",
+    )  # fmt: skip
+    own.add_argument("--dry-run", action="store_true", help="print points, windows, time and size, and stop")
+    own.add_argument(
+        "--max-points", type=positive, default=None, metavar="N", help="refuse larger grids, default 1,000,000"
+    )
+    add_threads(own)
+    add_quiet(own)
+    add_json(own)
+    own.set_defaults(do=do)
+
+
+def do(args: argparse.Namespace) -> int:
+    """Plan, run, print."""
+    from simspec.run.progress import Progress
+
+    with Progress(quiet=args.quiet) as progress:
+        progress.say("reading the scenario")
+        from simspec.cli.common import print_json
+        from simspec.model import Scenario
+        from simspec.run.sweep import plan, sweep
+
+        scenario = Scenario.from_toml(args.scenario, args.seed, args.windows, args.max_points)
+        if args.dry_run:
+            return _dry_run(plan(scenario), args)
+        dataset = sweep(scenario, args.output, args.threads, progress)
+        progress.say("summing up")
+        best = dataset.best()
+    if args.json:
+        print_json({"folder": str(dataset.path), "scenario": scenario.to_dict(), "points": best.to_dict("records")})
+    else:
+        print(dataset.summary())
+        print(f"look again: simspec show {dataset.path}; read in Python: simspec.read({str(dataset.path)!r}).estimates")
+    return 0
+
+
+def _dry_run(todo: Plan, args: argparse.Namespace) -> int:
+    from simspec.cli.common import print_json
+    from simspec.run.engine import default_threads
+
+    threads = args.threads or default_threads()
+    figures = {
+        "points": todo.points,
+        "simulations": sum(len(part) for part in todo.parts),
+        "windows": todo.windows,
+        "seconds": round(todo.seconds(threads), 1),
+        "threads": threads,
+        "bytes": todo.bytes,
+        "parts": len(todo.parts),
+    }
+    if args.json:
+        print_json(figures)
+    else:
+        print(
+            f"{figures['points']:,} points from {figures['simulations']:,} simulations, {figures['windows']:,} windows; "
+            f"about {figures['seconds']:,} s on {threads} threads (measured just now) and "
+            f"{figures['bytes'] / 1e6:,.1f} MB in {figures['parts']} parts.  Nothing was run.",
+            file=sys.stdout,
+        )
+    return 0

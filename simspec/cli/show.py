@@ -1,0 +1,42 @@
+"""simspec show: summary of a stored dataset."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from simspec.cli.common import add_json
+
+
+def add(commands: argparse._SubParsersAction[Any]) -> None:
+    """Define the command."""
+    own = commands.add_parser(
+        "show",
+        help="summary of a stored dataset: best κ per point with its interval, provenance",
+        description="Show a folder that simspec run or simspec validate wrote.",
+    )
+    own.add_argument("results", help="the folder, e.g. results/quickstart")
+    own.add_argument("--all", action="store_true", help="show all points (default: the first 40)")
+    add_json(own)
+    own.set_defaults(do=do)
+
+
+def do(args: argparse.Namespace) -> int:
+    """Open and print."""
+    from simspec.api import read
+    from simspec.cli.common import print_json
+    from simspec.run.dataset import Dataset
+
+    found = read(args.results)
+    if not isinstance(found, Dataset):
+        if args.json:
+            print_json(found.to_list())
+        else:
+            print(found)
+    elif args.json:
+        points = found.best().to_dict("records")
+        print_json({"folder": str(found.path), "scenario": found.scenario.to_dict(), "points": points,
+                    "manifest": found.manifest})  # fmt: skip
+    else:
+        print(found.summary(most=None if args.all else 40))
+    return 0

@@ -1,0 +1,49 @@
+"""simspec validate: the main job; sweeps into Parquet, a verdict per claim."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from simspec.cli.common import add_json, add_quiet, add_threads, whole
+
+
+def add(commands: argparse._SubParsersAction[Any]) -> None:
+    """Define the command."""
+    own = commands.add_parser(
+        "validate",
+        help="judge the article's claims by simulation and by the exact route",
+        description="Judge every claim of the article. Exit 0 whatever the verdicts; 1 if engine and exact route "
+        "disagree, in which case nothing is judged.",
+    )
+    own.add_argument("--quick", action="store_true", help="smaller budgets: seconds instead of minutes (default: full)")
+    own.add_argument("--seed", type=whole, default=1, metavar="N", help="root seed, 0 ≤ N < 2^64; default 1")
+    own.add_argument(
+        "-o", "--output", default=None, metavar="FOLDER", help="default results/claims/<quick|full>-seed<N>"
+    )
+    add_threads(own)
+    add_quiet(own)
+    add_json(own)
+    own.set_defaults(do=do)
+
+
+def do(args: argparse.Namespace) -> int:
+    """Judge, store, print."""
+    from simspec.run.progress import Progress
+
+    with Progress(quiet=args.quiet) as progress:
+        progress.note("judging the article's claims: simulation against the exact route")
+        progress.say("loading numba, scipy and pyarrow")
+        from simspec.claims.validation import validate
+        from simspec.cli.common import print_json
+
+        result = validate(args.quick, args.seed, args.output, args.threads, progress)
+    if args.json:
+        print_json(result.to_list())
+    else:
+        print(result)
+    if not result.agrees:
+        print("engine and exact route disagree: " + "; ".join(result.disagreements[:3]), file=sys.stderr)
+        return 1
+    return 0
