@@ -102,7 +102,7 @@ class ExactAnswer:
             f"{self.process}",
             f"cost in plain target steps: {self.cost}",
             "",
-            f"best draft length: κ = {best.kappa_star} (num_speculative_tokens), {best.best_speedup:.4f}x one plain step",
+            f"best draft length: κ = {best.kappa_star} (num_speculative_tokens), {best.best_speedup:.4f}x a plain step",
             f"within 1%: κ = {kappa_set(best.within(0.01))}; within 2%: κ = {kappa_set(best.within(0.02))}",
             self._off_line(),
             *self._notes(),

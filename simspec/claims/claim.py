@@ -24,8 +24,10 @@ class Says:
 
     def text(self) -> str:
         if self.stated is not None:
-            return f"{number(self.stated)} ± {_short((self.high - self.low) / 2)}" if self.high > self.low else _short(
-                self.stated
+            return (
+                f"{number(self.stated)} ± {_short((self.high - self.low) / 2)}"
+                if self.high > self.low
+                else _short(self.stated)
             )
         if self.high == float("inf"):
             return f"above {_short(self.low)}"
@@ -110,4 +112,3 @@ class Claim:
     quantity: Quantity
     instead: str
     exact_only: bool = False
-

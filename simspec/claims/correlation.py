@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from simspec import theory
 from simspec.claims.claim import Claim, above, below, formula
-from simspec.claims.optimum import KAPPAS, STANDARD, USUAL
 from simspec.claims.quantity import (
     AllRejected,
     BestKappa,
@@ -14,6 +13,7 @@ from simspec.claims.quantity import (
     NoneAccepted,
     Speedup,
 )
+from simspec.claims.setup import KAPPAS, STANDARD, USUAL
 from simspec.model import Cost, Iid, Markov
 from simspec.theory import article
 
@@ -53,11 +53,14 @@ def _variance() -> list[Claim]:
     equal = theory.exchangeable_variance_factor(RHO, kappa)
     rows.append(
         Claim(
-            "C39", "5.1", "(iii) equal correlation; exchangeable outcomes", statement,
+            "C39",
+            "5.1",
+            "(iii) equal correlation; exchangeable outcomes",
+            statement,
             formula(article.variance_factor_exchangeable(RHO, kappa)),
             Formula(lambda: theory.exchangeable_variance_factor(RHO, kappa)),
             f"For exchangeable outcomes reading (iii) is exact: {equal:.4f}.",
-        )  # fmt: skip
+        )
     )
     return rows
 
@@ -69,41 +72,61 @@ def _positive() -> list[Claim]:
     independent = BestKappa(USUAL, STANDARD, KAPPAS)
     rows = [
         Claim(
-            "C40", "5.1", "variance of the number accepted, every draft judged", "rho = .3 inflates the variance.",
-            above(1.0), factor, f"By a factor of {factor.exact():.4f} at kappa = 4.",
+            "C40",
+            "5.1",
+            "variance of the number accepted, every draft judged",
+            "rho = .3 inflates the variance.",
+            above(1.0),
+            factor,
+            f"By a factor of {factor.exact():.4f} at kappa = 4.",
         ),
         Claim(
-            "C40", "5.1", "all 4 drafts rejected, every draft judged", "rho = .3 raises the risk of complete rejection.",
-            above(AllRejected(USUAL, 4).exact()), rejected,
+            "C40",
+            "5.1",
+            "all 4 drafts rejected, every draft judged",
+            "rho = .3 raises the risk of complete rejection.",
+            above(AllRejected(USUAL, 4).exact()),
+            rejected,
             f"From {AllRejected(USUAL, 4).exact():.4f} to {rejected.exact():.4f} at alpha = .7, kappa = 4.",
         ),
         Claim(
-            "C40", "5.1", "no draft accepted in a decoding window, chain carried, kappa = 4",
-            "rho = .3 raises the risk of complete rejection.", above(0.0),
+            "C40",
+            "5.1",
+            "no draft accepted in a decoding window, chain carried, kappa = 4",
+            "rho = .3 raises the risk of complete rejection.",
+            above(0.0),
             Difference(NoneAccepted(carried, 4), NoneAccepted(USUAL, 4)),
             f"From .3000 to {NoneAccepted(carried, 4).exact():.4f} if the chain is carried; with fresh windows it "
             "stays at 1 - alpha.",
         ),
-    ]  # fmt: skip
+    ]
     for name, process in CONSTRUCTIONS.items():
         own = BestKappa(process, STANDARD, KAPPAS)
         at_best = theory.speedup(process, int(own.exact()), STANDARD)
         rows.append(
             Claim(
-                "C40", "5.1", f"{name}: kappa* at rho = .3 minus kappa* at 0 (alpha = .7, beta = .1)",
-                "Positive correlation lowers kappa*.", below(-1.0), Difference(own, independent),
+                "C40",
+                "5.1",
+                f"{name}: kappa* at rho = .3 minus kappa* at 0 (alpha = .7, beta = .1)",
+                "Positive correlation lowers kappa*.",
+                below(-1.0),
+                Difference(own, independent),
                 f"kappa* goes from {independent.exact():.0f} to {own.exact():.0f} (S* = {at_best:.4f}).",
-            )  # fmt: skip
+            )
         )
     low_carried = BestKappa(Markov(alpha=LOWERED, rho=RHO, start="carry"), LOWERED_COST, KAPPAS)
     low_free = BestKappa(Iid(alpha=LOWERED), LOWERED_COST, KAPPAS)
     rows.append(
         Claim(
-            "C40", "5.1", f"chain carried, steps (1, 1), at alpha = {LOWERED}, beta = .2: kappa* at rho = .3 minus kappa* at 0",
-            "Positive correlation lowers kappa* somewhere.", below(-1.0), Difference(low_carried, low_free),
+            "C40",
+            "5.1",
+            f"chain carried, steps (1, 1), at alpha = {LOWERED}, beta = .2: kappa* at rho = .3 minus kappa* at 0",
+            "Positive correlation lowers kappa* somewhere.",
+            below(-1.0),
+            Difference(low_carried, low_free),
             f"A carried chain can lower it: from {low_free.exact():.0f} to {low_carried.exact():.0f} at "
             f"alpha = {LOWERED}, beta = .2.",
-        )  # fmt: skip
+        )
     )
     return rows
 
@@ -111,29 +134,46 @@ def _positive() -> list[Claim]:
 def _negative() -> list[Claim]:
     fresh, carried, free = Markov(alpha=0.8, rho=-0.1), Markov(alpha=0.8, rho=-0.1, start="carry"), Iid(alpha=0.8)
     factor = JudgedVarianceFactor(fresh, 4)
-    best = {name: BestKappa(process, STANDARD, KAPPAS) for name, process in
-            (("fresh", fresh), ("carried", carried), ("free", free))}  # fmt: skip
+    best = {
+        name: BestKappa(process, STANDARD, KAPPAS)
+        for name, process in (("fresh", fresh), ("carried", carried), ("free", free))
+    }
     speeds = {process: theory.speedup(process, 6, STANDARD) for process in (carried, free)}
     return [
         Claim(
-            "C41", "5.1", "variance of the number accepted, every draft judged, alpha = .8, rho = -.1",
-            "Negative correlation shrinks the variance.", below(1.0), factor,
+            "C41",
+            "5.1",
+            "variance of the number accepted, every draft judged, alpha = .8, rho = -.1",
+            "Negative correlation shrinks the variance.",
+            below(1.0),
+            factor,
             f"By a factor of {factor.exact():.4f} at kappa = 4.",
         ),
         Claim(
-            "C41", "5.1", "each window from stationarity: kappa* at rho = -.1 minus kappa* at 0 (alpha = .8, beta = .1)",
-            "Negative correlation favours a longer kappa.", above(1.0), Difference(best["fresh"], best["free"]),
+            "C41",
+            "5.1",
+            "each window from stationarity: kappa* at rho = -.1 minus kappa* at 0 (alpha = .8, beta = .1)",
+            "Negative correlation favours a longer kappa.",
+            above(1.0),
+            Difference(best["fresh"], best["free"]),
             f"kappa* goes from {best['free'].exact():.0f} to {best['fresh'].exact():.0f}.",
         ),
         Claim(
-            "C41", "5.1", "chain carried: kappa* at rho = -.1 minus kappa* at 0 (alpha = .8, beta = .1)",
-            "Negative correlation favours a longer kappa.", above(1.0), Difference(best["carried"], best["free"]),
+            "C41",
+            "5.1",
+            "chain carried: kappa* at rho = -.1 minus kappa* at 0 (alpha = .8, beta = .1)",
+            "Negative correlation favours a longer kappa.",
+            above(1.0),
+            Difference(best["carried"], best["free"]),
             f"kappa* goes from {best['free'].exact():.0f} to {best['carried'].exact():.0f}.",
         ),
         Claim(
-            "C41", "5.1", "chain carried: speed-up at kappa = 6 with rho = -.1 minus that with 0 (alpha = .8, beta = .1)",
-            "Negative correlation favours long drafts.", above(0.0),
+            "C41",
+            "5.1",
+            "chain carried: speed-up at kappa = 6 with rho = -.1 minus that with 0 (alpha = .8, beta = .1)",
+            "Negative correlation favours long drafts.",
+            above(0.0),
             Difference(Speedup(carried, 6, STANDARD), Speedup(free, 6, Cost(c_d=0.1))),
-            f"The speed-up at kappa = 6 rises from {speeds[free]:.4f} to {speeds[carried]:.4f}: a gain in S, not in kappa.",
+            f"The speed-up at kappa = 6 rises from {speeds[free]:.4f} to {speeds[carried]:.4f}: S gains, kappa does not.",
         ),
-    ]  # fmt: skip
+    ]

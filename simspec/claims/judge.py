@@ -121,4 +121,6 @@ def _look(claim: Claim, lab: Lab, level: float) -> Verdict:
         return Verdict(claim, "engine-disagreement", seen, exact, "simulation and exact")
     if claim.exact_only:
         return Verdict(claim, _settle(claim.says, exact), seen, exact, "exact")
-    return Verdict(claim, decide(claim.says, seen.low, seen.high) or "inconclusive", seen, exact, "simulation and exact")
+    return Verdict(
+        claim, decide(claim.says, seen.low, seen.high) or "inconclusive", seen, exact, "simulation and exact"
+    )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from simspec.claims import correlation, optimum, threshold
+from simspec.claims import correlation, grid, optimum, threshold
 from simspec.claims.claim import Claim
 
-SECTIONS = (optimum, threshold, correlation)
+SECTIONS = (grid, optimum, threshold, correlation)
 
 
 def all_claims() -> list[Claim]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from simspec import theory
 from simspec.claims.claim import Claim, above, below, formula, integer, printed
-from simspec.claims.optimum import KAPPAS, STANDARD, USUAL, step_alpha
 from simspec.claims.quantity import AllRejected, Difference, Formula, KappaForShare, NoneAccepted, Speedup
+from simspec.claims.setup import KAPPAS, STANDARD, USUAL, step_alpha
 from simspec.model import Iid
 from simspec.theory import article
 
@@ -22,29 +23,40 @@ def claims() -> list[Claim]:
 def _expansion() -> list[Claim]:
     coefficient = (1 - A) / (A + B)
 
-    def of(rho: object) -> float:
+    def of(rho: Callable[[float, float, float], float]) -> float:
         kappa = 1e6
-        return kappa * (1 - rho(kappa, A, B) * (A + B))  # type: ignore[operator]
+        return kappa * (1 - rho(kappa, A, B) * (A + B))
 
     s64 = theory.speedup(USUAL, 64, STANDARD)
     return [
         Claim(
-            "C29", "4.1", "algebra, reading R1: coefficient of 1/kappa",
-            "rho = rho_inf (1 - (1 - alpha)/((alpha + beta) kappa) + ...).", formula(coefficient),
-            Formula(lambda: of(article.rho_r1)), f"The coefficient of R1 is {of(article.rho_r1):.4f}.",
+            "C29",
+            "4.1",
+            "algebra, reading R1: coefficient of 1/kappa",
+            "rho = rho_inf (1 - (1 - alpha)/((alpha + beta) kappa) + ...).",
+            formula(coefficient),
+            Formula(lambda: of(article.rho_r1)),
+            f"The coefficient of R1 is {of(article.rho_r1):.4f}.",
         ),
         Claim(
-            "C29", "4.1", "algebra, reading R4: coefficient of 1/kappa",
-            "rho = rho_inf (1 - (1 - alpha)/((alpha + beta) kappa) + ...).", formula(coefficient),
+            "C29",
+            "4.1",
+            "algebra, reading R4: coefficient of 1/kappa",
+            "rho = rho_inf (1 - (1 - alpha)/((alpha + beta) kappa) + ...).",
+            formula(coefficient),
             Formula(lambda: of(article.rho_r4)),
             f"The coefficient of R4 is {of(article.rho_r4):.4f}, 1/(alpha + beta).",
         ),
         Claim(
-            "C29", "4.1", "throughput, S(64) at alpha = .7, beta = .1", "The speed-up follows this expansion.",
-            formula(article.rho_expansion(64, A, B)), Speedup(USUAL, 64, STANDARD),
+            "C29",
+            "4.1",
+            "throughput, S(64) at alpha = .7, beta = .1",
+            "The speed-up follows this expansion.",
+            formula(article.rho_expansion(64, A, B)),
+            Speedup(USUAL, 64, STANDARD),
             f"S(64) = {s64:.4f}; S falls like 1/((1 - alpha) beta kappa) = {1 / ((1 - A) * B * 64):.4f}.",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _ninety_percent() -> list[Claim]:
@@ -54,33 +66,51 @@ def _ninety_percent() -> list[Claim]:
     own = KappaForShare(USUAL, STANDARD, KAPPAS)
     return [
         Claim(
-            "C30", "4.1", "algebra, reading R1 with 9(1 - alpha)/(alpha + beta): share of rho_inf reached",
-            "At kappa_0.9 the article's rho reaches 90% of its limit.", formula(0.9),
+            "C30",
+            "4.1",
+            "algebra, reading R1 with 9(1 - alpha)/(alpha + beta): share of rho_inf reached",
+            "At kappa_0.9 the article's rho reaches 90% of its limit.",
+            formula(0.9),
             Formula(lambda: article.rho_r1(r1, A, B) / limit),
             f"At kappa = {r1:.3f} reading R1 reaches {article.rho_r1(r1, A, B) / limit:.1%} of its limit.",
         ),
         Claim(
-            "C30", "4.1", "algebra, reading R1 with the first-order 10(1 - alpha)/(alpha + beta): share reached",
-            "At kappa_0.9 the article's rho reaches 90% of its limit.", formula(0.9),
+            "C30",
+            "4.1",
+            "algebra, reading R1 with the first-order 10(1 - alpha)/(alpha + beta): share reached",
+            "At kappa_0.9 the article's rho reaches 90% of its limit.",
+            formula(0.9),
             Formula(lambda: article.rho_r1(first, A, B) / limit),
             f"The first-order kappa = {first:.2f} reaches {article.rho_r1(first, A, B) / limit:.2%}.",
         ),
         Claim(
-            "C30", "4.1", "algebra, reading R4", f"kappa_0.9 = 9(1 - alpha)/(alpha + beta) = {r1:.3f}.", formula(r1),
-            Formula(lambda: article.kappa_09_r4(A, B)), f"In reading R4 it is {article.kappa_09_r4(A, B):.3f}.",
+            "C30",
+            "4.1",
+            "algebra, reading R4",
+            f"kappa_0.9 = 9(1 - alpha)/(alpha + beta) = {r1:.3f}.",
+            formula(r1),
+            Formula(lambda: article.kappa_09_r4(A, B)),
+            f"In reading R4 it is {article.kappa_09_r4(A, B):.3f}.",
         ),
         Claim(
-            "C30", "4.1", "throughput, continuous kappa, alpha = .7, beta = .1",
-            f"90% of the best speed-up needs kappa = {r1:.3f}.", formula(r1),
+            "C30",
+            "4.1",
+            "throughput, continuous kappa, alpha = .7, beta = .1",
+            f"90% of the best speed-up needs kappa = {r1:.3f}.",
+            formula(r1),
             Formula(lambda: theory.kappa_for_share(A, STANDARD)),
             f"90% of the best speed-up is reached at kappa = {true:.3f}.",
         ),
         Claim(
-            "C30", "4.1", "throughput, integer kappa, alpha = .7, beta = .1",
-            f"90% of the best speed-up needs kappa = {math.ceil(r1)}.", integer(math.ceil(r1)), own,
+            "C30",
+            "4.1",
+            "throughput, integer kappa, alpha = .7, beta = .1",
+            f"90% of the best speed-up needs kappa = {math.ceil(r1)}.",
+            integer(math.ceil(r1)),
+            own,
             f"kappa = {own.exact():.0f} is enough.",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _alpha_c() -> list[Claim]:
@@ -93,64 +123,102 @@ def _alpha_c() -> list[Claim]:
     )
     return [
         Claim(
-            "C31", "4.1", "the formula as printed, beta = .1", statement, printed("0.74", about=True),
-            Formula(lambda: article.alpha_c_formula(B)[0]), f"It evaluates to {low:.6f}. {steps}",
+            "C31",
+            "4.1",
+            "the formula as printed, beta = .1",
+            statement,
+            printed("0.74", about=True),
+            Formula(lambda: article.alpha_c_formula(B)[0]),
+            f"It evaluates to {low:.6f}. {steps}",
         ),
         Claim(
-            "C31", "4.1", "the other root, beta = .1", statement, printed("0.74", about=True),
-            Formula(lambda: article.alpha_c_formula(B)[1]), f"The other root is {high:.5f}, no probability.",
+            "C31",
+            "4.1",
+            "the other root, beta = .1",
+            statement,
+            printed("0.74", about=True),
+            Formula(lambda: article.alpha_c_formula(B)[1]),
+            f"The other root is {high:.5f}, no probability.",
         ),
         Claim(
-            "C31", "4.1", "the largest value over all beta for which it is real",
-            "The critical rate is about .74 for some beta.", printed("0.74", about=True), Formula(lambda: largest),
+            "C31",
+            "4.1",
+            "the largest value over all beta for which it is real",
+            "The critical rate is about .74 for some beta.",
+            printed("0.74", about=True),
+            Formula(lambda: largest),
             f"It never exceeds {largest:.3f} (at beta = .75).",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _sign_change() -> list[Claim]:
-    def slope(kappa_09: object, alpha: float) -> float:
-        return (kappa_09(alpha + 0.005, B) - kappa_09(alpha - 0.005, B)) / 0.01  # type: ignore[operator]
+    def slope(kappa_09: Callable[[float, float], float], alpha: float) -> float:
+        return (kappa_09(alpha + 0.005, B) - kappa_09(alpha - 0.005, B)) / 0.01
 
     at = {alpha: KappaForShare(Iid(alpha=alpha), STANDARD, KAPPAS) for alpha in (0.6, 0.74, 0.9)}
     found = ", ".join(f"{quantity.exact():.0f} at {alpha}" for alpha, quantity in at.items())
     return [
         Claim(
-            "C32", "4.1", "algebra, reading R1: slope at alpha = .8", "Above alpha_c, kappa_0.9 rises with alpha.",
-            above(0.0), Formula(lambda: slope(article.kappa_09_r1, 0.8)),
+            "C32",
+            "4.1",
+            "algebra, reading R1: slope at alpha = .8",
+            "Above alpha_c, kappa_0.9 rises with alpha.",
+            above(0.0),
+            Formula(lambda: slope(article.kappa_09_r1, 0.8)),
             f"The slope of R1 is {slope(article.kappa_09_r1, 0.8):.2f} at .8 and negative everywhere.",
         ),
         Claim(
-            "C32", "4.1", "algebra, reading R4: slope at alpha = .8", "Above alpha_c, kappa_0.9 rises with alpha.",
-            above(0.0), Formula(lambda: slope(article.kappa_09_r4, 0.8)),
+            "C32",
+            "4.1",
+            "algebra, reading R4: slope at alpha = .8",
+            "Above alpha_c, kappa_0.9 rises with alpha.",
+            above(0.0),
+            Formula(lambda: slope(article.kappa_09_r4, 0.8)),
             f"The slope of R4 is {slope(article.kappa_09_r4, 0.8):.2f} at .8 and negative everywhere.",
         ),
         Claim(
-            "C32", "4.1", "throughput, below: kappa for 90% at alpha = .74 minus that at .6, beta = .1",
-            "Below alpha_c, kappa_0.9 falls with alpha.", below(-1.0), Difference(at[0.74], at[0.6]),
+            "C32",
+            "4.1",
+            "throughput, below: kappa for 90% at alpha = .74 minus that at .6, beta = .1",
+            "Below alpha_c, kappa_0.9 falls with alpha.",
+            below(-1.0),
+            Difference(at[0.74], at[0.6]),
             f"The kappa that reaches 90% of the best speed-up never falls: {found}.",
         ),
         Claim(
-            "C32", "4.1", "throughput, above: kappa for 90% at alpha = .9 minus that at .74, beta = .1",
-            "Above alpha_c, kappa_0.9 rises with alpha.", above(1.0), Difference(at[0.9], at[0.74]),
+            "C32",
+            "4.1",
+            "throughput, above: kappa for 90% at alpha = .9 minus that at .74, beta = .1",
+            "Above alpha_c, kappa_0.9 rises with alpha.",
+            above(1.0),
+            Difference(at[0.9], at[0.74]),
             f"It rises above .74 as it does below: {found}. There is no change of sign.",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _saddle() -> list[Claim]:
     return [
         Claim(
-            "C33", "4.1", "d rho_inf/d alpha at alpha = .74, beta = .1, against the slope -1 of 1 - alpha",
-            "Near alpha_c the slope of rho_inf matches the decay of 1 - alpha.", formula(-1.0),
-            Formula(lambda: -1 / (0.74 + B) ** 2), f"The slope at .74 is {-1 / (0.74 + B) ** 2:.3f}.",
+            "C33",
+            "4.1",
+            "d rho_inf/d alpha at alpha = .74, beta = .1, against the slope -1 of 1 - alpha",
+            "Near alpha_c the slope of rho_inf matches the decay of 1 - alpha.",
+            formula(-1.0),
+            Formula(lambda: -1 / (0.74 + B) ** 2),
+            f"The slope at .74 is {-1 / (0.74 + B) ** 2:.3f}.",
         ),
         Claim(
-            "C33", "4.1", "the alpha at which the two slopes match, beta = .1", "They match at .74.",
-            printed("0.74", about=True), Formula(lambda: 1 - B),
+            "C33",
+            "4.1",
+            "the alpha at which the two slopes match, beta = .1",
+            "They match at .74.",
+            printed("0.74", about=True),
+            Formula(lambda: 1 - B),
             f"They match at alpha = 1 - beta = {1 - B:.1f}, where nothing happens either.",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _rejection() -> list[Claim]:
@@ -159,30 +227,53 @@ def _rejection() -> list[Claim]:
     judged = "P(all 4 drafts rejected) = (1 - alpha)^4"
     return [
         Claim(
-            "C35", "4.2", "every draft judged, alpha = .7", f"{judged} = .81%.", printed("0.81", scale=0.01),
-            AllRejected(USUAL, 4), f"If every draft were judged it would be {p7:.4%}.", exact_only=True,
+            "C35",
+            "4.2",
+            "every draft judged, alpha = .7",
+            f"{judged} = .81%.",
+            printed("0.81", scale=0.01),
+            AllRejected(USUAL, 4),
+            f"If every draft were judged it would be {p7:.4%}.",
+            exact_only=True,
         ),
         Claim(
-            "C35", "4.2", "every draft judged, alpha = .85", f"{judged} = .05%.", printed("0.05", scale=0.01),
-            AllRejected(good, 4), f"If every draft were judged it would be {p85:.4%}.", exact_only=True,
+            "C35",
+            "4.2",
+            "every draft judged, alpha = .85",
+            f"{judged} = .05%.",
+            printed("0.05", scale=0.01),
+            AllRejected(good, 4),
+            f"If every draft were judged it would be {p85:.4%}.",
+            exact_only=True,
         ),
         Claim(
-            "C35", "4.2", "decoding window, no draft accepted, alpha = .7, kappa = 4",
-            "The window is completely rejected with probability .81%.", printed("0.81", scale=0.01),
-            NoneAccepted(USUAL, 4), "In decoding no draft is accepted with probability 1 - alpha = 30%, for every kappa.",
+            "C35",
+            "4.2",
+            "decoding window, no draft accepted, alpha = .7, kappa = 4",
+            "The window is completely rejected with probability .81%.",
+            printed("0.81", scale=0.01),
+            NoneAccepted(USUAL, 4),
+            "In decoding no draft is accepted with probability 1 - alpha = 30%, for every kappa.",
         ),
         Claim(
-            "C35", "4.2", "decoding window, no draft accepted, alpha = .85, kappa = 4",
-            "The window is completely rejected with probability .05%.", printed("0.05", scale=0.01),
-            NoneAccepted(good, 4), "In decoding no draft is accepted with probability 1 - alpha = 15%, for every kappa.",
+            "C35",
+            "4.2",
+            "decoding window, no draft accepted, alpha = .85, kappa = 4",
+            "The window is completely rejected with probability .05%.",
+            printed("0.05", scale=0.01),
+            NoneAccepted(good, 4),
+            "In decoding no draft is accepted with probability 1 - alpha = 15%, for every kappa.",
         ),
         Claim(
-            "C35", "4.2", "Hoeffding's bound exp(-2 kappa alpha^2), alpha = .7, kappa = 4",
-            "Hoeffding's inequality gives .81%.", printed("0.81", scale=0.01),
+            "C35",
+            "4.2",
+            "Hoeffding's bound exp(-2 kappa alpha^2), alpha = .7, kappa = 4",
+            "Hoeffding's inequality gives .81%.",
+            printed("0.81", scale=0.01),
             Formula(lambda: article.hoeffding_bound(0.7, 4)),
             f"Hoeffding's bound is {article.hoeffding_bound(0.7, 4):.2%}; (1 - alpha)^kappa is an exact product.",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _one_percent() -> list[Claim]:
@@ -190,18 +281,30 @@ def _one_percent() -> list[Claim]:
     low, high = AllRejected(Iid(alpha=0.72), 4), NoneAccepted(Iid(alpha=0.76), 4)
     return [
         Claim(
-            "C36", "4.2", "every draft judged, kappa = 4: the alpha of 1%",
-            "Complete rejection exceeds 1% below alpha = .74.", printed("0.74"),
+            "C36",
+            "4.2",
+            "every draft judged, kappa = 4: the alpha of 1%",
+            "Complete rejection exceeds 1% below alpha = .74.",
+            printed("0.74"),
             Formula(lambda: theory.complete_rejection_threshold(0.01, 4)),
             f"The 1% level lies at alpha = 1 - .01^(1/4) = {limit:.4f}.",
         ),
         Claim(
-            "C36", "4.2", "every draft judged, kappa = 4, alpha = .72",
-            "Just below .74, complete rejection exceeds 1%.", above(0.01), low, f"At .72 it is {low.exact():.3%}.",
+            "C36",
+            "4.2",
+            "every draft judged, kappa = 4, alpha = .72",
+            "Just below .74, complete rejection exceeds 1%.",
+            above(0.01),
+            low,
+            f"At .72 it is {low.exact():.3%}.",
         ),
         Claim(
-            "C36", "4.2", "decoding window, no draft accepted, alpha = .76, kappa = 4",
-            "Above .74, complete rejection stays below 1%.", below(0.01), high,
+            "C36",
+            "4.2",
+            "decoding window, no draft accepted, alpha = .76, kappa = 4",
+            "Above .74, complete rejection stays below 1%.",
+            below(0.01),
+            high,
             f"At .76 it is {high.exact():.0%}; 1 - alpha < 1% needs alpha > .99.",
         ),
-    ]  # fmt: skip
+    ]

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -28,7 +27,6 @@ from simspec.run.engine import Job, warm
 from simspec.run.progress import Progress
 from simspec.run.provenance import provenance
 from simspec.run.schema import SCHEMA_VERSION
-from simspec.text import number, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +40,16 @@ _SCHEMA = pa.schema(
     + [("expected_low", pa.float64()), ("expected_high", pa.float64()), ("observed", pa.float64())]
     + [("low", pa.float64()), ("high", pa.float64()), ("exact", pa.float64()), ("windows", pa.int64())]
     + [("route", pa.string()), ("instead", pa.string())]
+)
+
+_JUDGED_SCHEMA = pa.schema(
+    [
+        ("simulation_id", pa.string()),
+        ("process", pa.string()),
+        ("kappa", pa.int16()),
+        ("accepted_of_all", pa.int16()),
+        ("count", pa.int64()),
+    ]
 )
 
 
@@ -112,27 +120,36 @@ class Validation:
         lines = ["What is true instead"]
         for i, (sentence, command) in enumerate(self.sentences, start=1):
             lines += [f"{i}. {sentence}", f"   $ {command}"]
-        lines += ["", self._verdict_table(), "", "What is true, row by row"]
+        lines += ["", "Verdicts (what the article says, what was observed, what is true instead)"]
         for row in self.rows:
-            lines.append(f"{row['id']} {row['verdict']:12} {row['reading']}: {row['instead']}")
+            lines += _row_lines(row)
         tally = {word: sum(row["verdict"] == word for row in self.rows) for word in ("supported", "refuted")}
         rest = len(self.rows) - sum(tally.values())
         lines += [
             "",
             f"{len(self.rows)} rows: {tally['supported']} supported, {tally['refuted']} refuted, {rest} open; the "
-            f"probability of any false verdict is at most {FALSE_VERDICT:g}.  {self.seconds:.0f} s; stored in {self.path}",
+            f"probability of any false verdict is at most {FALSE_VERDICT:g}.  {self.seconds:.0f} s; stored in "
+            f"{self.path}",
         ]
         return "\n".join(lines)
 
-    def _verdict_table(self) -> str:
-        body = []
-        for row in self.rows:
-            low, high = row["interval"]
-            seen = number(row["observed"]) if low == high else f"{number(row['observed'])} [{number(low)}, {number(high)}]"
-            expected = row["expected"] if isinstance(row["expected"], str) else number(row["expected"])
-            windows = f"{row['windows']:,}" if row["windows"] else "exact"
-            body.append([row["id"], row["reading"], row["verdict"], expected, seen, number(row["exact"]), windows])
-        return table(["claim", "reading", "verdict", "claimed", "observed", "exact", "windows"], body)
+
+def _row_lines(row: dict[str, Any]) -> list[str]:
+    low, high = row["interval"]
+    seen = _figure(row["observed"]) if low == high else f"{_figure(row['observed'])} [{_figure(low)}, {_figure(high)}]"
+    basis = f"{row['windows']:,} windows, exact {_figure(row['exact'])}" if row["windows"] else "exact"
+    if row["windows"] and row["route"] == "exact":
+        basis = f"judged by the exact {_figure(row['exact'])}; {row['windows']:,} windows check the engine"
+    claimed = row["expected"] if isinstance(row["expected"], str) else _figure(row["expected"])
+    return [
+        f"{row['id']}  {row['verdict'].upper():9}  claimed {claimed}; observed {seen} ({basis})",
+        f"     {row['reading']}",
+        f"     → {row['instead']}",
+    ]
+
+
+def _figure(value: float) -> str:
+    return f"{value:.5g}"
 
 
 def default_folder(quick: bool, seed: int) -> Path:
@@ -236,7 +253,7 @@ def _write_sweeps(folder: Path, lab: Lab, mode: str, seed: int, needs: Sequence[
 def _write_verdicts(folder: Path, rows: Sequence[dict[str, Any]]) -> None:
     flat = []
     for row in rows:
-        expected = row["expected"] if isinstance(row["expected"], str) else number(row["expected"])
+        expected = row["expected"] if isinstance(row["expected"], str) else _figure(row["expected"])
         low, high = row["expected_interval"]
         flat.append(
             row
@@ -252,9 +269,13 @@ def _write_judged(folder: Path, lab: Lab) -> None:
     rows = []
     for job, judged in lab.all_judged():
         for passed, count in enumerate(judged.sum(axis=0)):
-            rows.append((Simulation(job.process).id, canonical_json(job.process.identity()), job.kappa, passed, count))
-    columns = list(zip(*rows, strict=True)) or [[]] * 5
-    names = ("simulation_id", "process", "kappa", "accepted_of_all", "count")
-    kinds = (pa.string(), pa.string(), pa.int16(), pa.int16(), pa.int64())
-    arrays = [pa.array(np.array(values).tolist(), kind) for values, kind in zip(columns, kinds, strict=True)]
-    store.write_table(pa.Table.from_arrays(arrays, names=list(names)), folder / JUDGED)
+            rows.append(
+                {
+                    "simulation_id": Simulation(job.process).id,
+                    "process": canonical_json(job.process.identity()),
+                    "kappa": job.kappa,
+                    "accepted_of_all": passed,
+                    "count": int(count),
+                }
+            )
+    store.write_table(pa.Table.from_pylist(rows, schema=_JUDGED_SCHEMA), folder / JUDGED)

@@ -50,7 +50,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "--steps-after-full", type=whole, default=None, metavar="N",
         help="with --start carry: the same after a full acceptance, default 1",
     )  # fmt: skip
-    own.add_argument("--tokens", type=whole, default=None, metavar="N", help="with --drift: output length, default 1024")
+    own.add_argument(
+        "--tokens", type=whole, default=None, metavar="N", help="with --drift: output length, default 1024"
+    )
     for flag, key, default, text in _COSTS:
         own.add_argument(
             flag, f"--{key.replace('_', '-')}", dest=key, type=number, default=default, metavar="COST",

@@ -79,8 +79,8 @@ def _dry_run(todo: Plan, args: argparse.Namespace) -> int:
         print_json(figures)
     else:
         print(
-            f"{figures['points']:,} points from {figures['simulations']:,} simulations, {figures['windows']:,} windows; "
-            f"about {figures['seconds']:,} s on {threads} threads (measured just now) and "
+            f"{figures['points']:,} points from {figures['simulations']:,} simulations, "
+            f"{figures['windows']:,} windows; about {figures['seconds']:,} s on {threads} threads (measured just now) and "
             f"{figures['bytes'] / 1e6:,.1f} MB in {figures['parts']} parts.  Nothing was run.",
             file=sys.stdout,
         )

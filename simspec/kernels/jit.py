@@ -51,7 +51,7 @@ def _use_own_cache() -> bool:
             stacklevel=2,
         )
         return False
-    numba.config.CACHE_DIR = str(folder)
+    numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
     return True
 
 
@@ -60,4 +60,4 @@ _CACHED = _use_own_cache()
 
 def njit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile without the GIL, serially and without fast-math; cached on disk where that is possible."""
-    return numba.njit(nogil=True, cache=_CACHED, error_model="numpy")(function)  # type: ignore[no-any-return]
+    return numba.njit(nogil=True, cache=_CACHED, error_model="numpy")(function)

@@ -7,6 +7,7 @@ probability is off by at most 2⁻³³ and 0 and 1 are exact.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -112,7 +113,7 @@ def _survival_rows(process: Survival, kappa: int) -> Rows:
 
 def _survival_tokens(process: Survival, kappa: int) -> TokenRule:
     curve = (1.0, *process.survival[:kappa])
-    ratio = [b / a if a > 0.0 else 0.0 for a, b in zip(curve, curve[1:], strict=False)] or [0.0]
+    ratio = [b / a if a > 0.0 else 0.0 for a, b in itertools.pairwise(curve)] or [0.0]
     given = threshold(np.array(ratio))
     return TokenRule(given, np.zeros_like(given), first=int(given[0]), judges_all=False)
 

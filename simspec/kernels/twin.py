@@ -57,9 +57,7 @@ def lane_of_rounds(keys: np.ndarray, chunk: int, lane: int, rounds: int, rows: R
     return out
 
 
-def one_generation(
-    keys: np.ndarray, chunk: int, lane: int, kappa: int, rows: Rows
-) -> tuple[np.ndarray, np.ndarray]:
+def one_generation(keys: np.ndarray, chunk: int, lane: int, kappa: int, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     """Totals of `SUMS` and ``histogram[drafted, accepted]`` of the generation played by a lane."""
     total = dict.fromkeys(SUMS, 0)
     histogram = np.zeros((kappa + 1, kappa + 1), np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -49,7 +49,7 @@ class Drift(Process):
     alpha_start: Probability | None = Field(default=None, description="the rate of the first token")
     alpha_end: Probability | None = Field(default=None, description="the rate of the last token")
     alphas: tuple[Probability, ...] | None = Field(default=None, description="the rates of all tokens")
-    tokens: Annotated[int, Field(ge=1, le=TOKENS_LIMIT)] | None = Field(default=None, description="output length")
+    tokens: int | None = Field(default=None, ge=1, le=TOKENS_LIMIT, description="output length")
     truncate: bool = True
 
     @model_validator(mode="after")
@@ -82,7 +82,8 @@ class Drift(Process):
         """α_i for i = 0 … N − 1."""
         if self.alphas is not None:
             return list(self.alphas)
-        assert self.alpha_start is not None and self.alpha_end is not None
+        assert self.alpha_start is not None  # `_complete` saw to it
+        assert self.alpha_end is not None
         n, first, last = self.n_tokens, self.alpha_start, self.alpha_end
         return [first] if n == 1 else [first + (last - first) * i / (n - 1) for i in range(n - 1)] + [last]
 

@@ -128,9 +128,7 @@ def size(axes: dict[str, Sequence[Any]]) -> int:
 def combinations(axes: dict[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
     """All combinations; the last key varies fastest."""
     for values in itertools.product(*axes.values()):
-        yield {
-            key: _native(value) for key, value in zip(axes, values, strict=True)
-        }
+        yield {key: _native(value) for key, value in zip(axes, values, strict=True)}
 
 
 def _native(value: Any) -> Any:

@@ -79,13 +79,13 @@ class Markov(Process):
         return "lane" if self.carried else "window"
 
     def check_kappa(self, kappa: int) -> None:
-        if kappa == 1 and self.carried and self.rho == -1.0:
-            if self.steps_after_reject % 2 == 0 and self.steps_after_full % 2 == 0:
-                raise ParameterError(
-                    "kappa",
-                    "kappa = 1 with rho = -1 and an even number of steps after both outcomes repeats its first "
-                    "outcome for ever, so no long-run law exists; allowed: kappa ≠ 1 or an odd number of steps",
-                )
+        even = self.steps_after_reject % 2 == 0 and self.steps_after_full % 2 == 0
+        if kappa == 1 and self.carried and self.rho == -1.0 and even:
+            raise ParameterError(
+                "kappa",
+                "kappa = 1 with rho = -1 and an even number of steps after both outcomes repeats its first "
+                "outcome for ever, so no long-run law exists; allowed: kappa ≠ 1 or an odd number of steps",
+            )
 
     def identity(self) -> dict[str, Any]:
         own = super().identity()

@@ -1,4 +1,4 @@
-"""Which points does a scenario ask for?  Read from TOML, checked with line numbers, expanded into simulations and costs."""
+"""Which points does a scenario ask for?  TOML in, checked with line numbers, simulations and costs out."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def _line_of(key: str, lines: dict[str, int]) -> int | None:
 
 def _name(value: Any) -> str:
     if value is None:
-        raise ParameterError("name", "name is missing; it names the result folder, e.g. name = \"quickstart\"")
+        raise ParameterError("name", 'name is missing; it names the result folder, e.g. name = "quickstart"')
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise ParameterError("name", f"name = {value!r} cannot name a folder; allowed: letters, digits and . _ -")
     return value

@@ -60,7 +60,8 @@ class Dataset:
             parts = [pq.read_table(file, schema=TABLES[name]) for file in self._files(name)]
         except (pa.ArrowInvalid, OSError) as error:
             raise DatasetError(f"{self.path / name}: cannot be read ({error})") from None
-        return pa.concat_tables(parts).unify_dictionaries().to_pandas()
+        frame: pd.DataFrame = pa.concat_tables(parts).unify_dictionaries().to_pandas()
+        return frame
 
     @functools.cached_property
     def chunks(self) -> pd.DataFrame:
@@ -116,7 +117,8 @@ def best_table(best: pd.DataFrame, most: int | None = 40) -> str:
     """Text table of the rows of `Dataset.best`."""
     varies = [key for key in ("c0", "c_d", "c_v", "c_r", "off") if key == "c_d" or best[key].nunique() > 1]
     rows = []
-    for row in best.to_dict("records"):
+    for record in best.to_dict("records"):
+        row = {str(key): value for key, value in record.items()}
         star = f"{row['kappa_star']}{' (largest run)' if row['at_kappa_max'] else ''}"
         rows.append(
             [

@@ -1,7 +1,9 @@
-"""What if every draft got a verdict, also after a rejection?  The token-by-token checker, chunk by chunk, on threads."""
+"""What if every draft got a verdict, also after a rejection?  The token-by-token checker on threads."""
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -65,9 +67,9 @@ def run_judged(
             if not token_rule(job.process, job.kappa).judges_all:
                 raise ParameterError("process", f"{job.process} does not say what happens after a rejection")
             cuts = np.linspace(0, job.layout.chunks, 4 * workers + 1).astype(int)
-            pieces = [range(a, b) for a, b in zip(cuts, cuts[1:], strict=False) if b > a]
+            pieces = [range(a, b) for a, b in itertools.pairwise(cuts) if b > a]
             parts = []
-            for _, judged in pool.map(lambda piece, job=job: play_tokens(job, piece), pieces):  # type: ignore[misc]
+            for _, judged in pool.map(functools.partial(play_tokens, job), pieces):
                 parts.append(judged)
                 if progress is not None:
                     progress.add(int(judged.sum()))

@@ -34,7 +34,8 @@ class SimulationResult:
 
     def to_pandas(self) -> pd.DataFrame:
         """One row per κ; columns as in the estimates table of a dataset."""
-        return self._table.to_pandas()
+        frame: pd.DataFrame = self._table.to_pandas()
+        return frame
 
     @property
     def kappa_star(self) -> int:

@@ -185,8 +185,15 @@ def _differences(old: Any, new: Any, name: str = "") -> list[str]:
             inner = f"{name}.{key}" if name and name != "scenario" else key
             out += _differences(old.get(key), new.get(key), inner)
         return out
-    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new) and any(isinstance(x, dict) for x in new):
-        return [text for i, pair in enumerate(zip(old, new, strict=True)) for text in _differences(*pair, f"{name}[{i}]")]
+    if (
+        isinstance(old, list)
+        and isinstance(new, list)
+        and len(old) == len(new)
+        and any(isinstance(x, dict) for x in new)
+    ):
+        return [
+            text for i, pair in enumerate(zip(old, new, strict=True)) for text in _differences(*pair, f"{name}[{i}]")
+        ]
     return [] if old == new else [f"{name} ({_brief(old)} there, {_brief(new)} asked for)"]
 
 

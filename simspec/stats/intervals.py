@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +115,7 @@ def never_seen(trials: float, level: float) -> float:
     return float(-np.expm1(np.log((1.0 - level) / 2) / trials)) if trials > 0 else 1.0
 
 
-def quantile(values: Floats, counts: NDArray[np.int64], share: float) -> float:
+def quantile(values: NDArray[np.floating[Any]], counts: NDArray[np.int64], share: float) -> float:
     """Smallest value whose cumulative count reaches ``share`` of the total.
 
     Examples

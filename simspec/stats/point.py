@@ -87,14 +87,20 @@ def window_estimates(counts: Counts, level: float) -> dict[str, Any]:
     mean = ratio(accepted, rounds)
     _put(out, "mean_accepted", mean.value, np.maximum(t * mean.error, slack), 0.0, kappas)
     tokens = ratio(counts.by_unit("tokens"), rounds)
-    _put(out, "mean_tokens", tokens.value, np.maximum(t * tokens.error, slack), 1.0 if counts.fresh else 0.0, kappas + 1)
+    _put(
+        out, "mean_tokens", tokens.value, np.maximum(t * tokens.error, slack), 1.0 if counts.fresh else 0.0, kappas + 1
+    )
     centred = counts.by_unit("accepted_sq") - 2 * mean.value[:, None] * accepted + mean.value[:, None] ** 2 * rounds
     variance = ratio(centred, rounds)
-    _put(out, "var_accepted", variance.value, np.maximum(t * variance.error, slack * kappas), 0.0, kappas**2 / 4 + slack)
+    _put(
+        out, "var_accepted", variance.value, np.maximum(t * variance.error, slack * kappas), 0.0, kappas**2 / 4 + slack
+    )
     _put_proportion(out, "p_zero_accepted", counts, ratio(counts.by_unit("zero"), rounds), n, level)
     _put_proportion(out, "p_full", counts, ratio(rounds - counts.by_unit("rejected"), rounds), n, level)
     examined = counts.by_unit("accepted") + counts.by_unit("rejected")
-    _put_proportion(out, "alpha_examined", counts, ratio(accepted, examined), examined.sum(axis=1), level, dependent=True)
+    _put_proportion(
+        out, "alpha_examined", counts, ratio(accepted, examined), examined.sum(axis=1), level, dependent=True
+    )
     for share in TOKEN_QUANTILES:
         out[f"tokens_p{share:02d}"] = np.array(
             [quantile(np.arange(h.shape[1]) + 1.0, h.sum(axis=0), share / 100) for h in counts.histograms]
