@@ -174,6 +174,6 @@ def _negative() -> list[Claim]:
             "Negative correlation favours long drafts.",
             above(0.0),
             Difference(Speedup(carried, 6, STANDARD), Speedup(free, 6, Cost(c_d=0.1))),
-            f"The speed-up at kappa = 6 rises from {speeds[free]:.4f} to {speeds[carried]:.4f}: S gains, kappa does not.",
+            f"The speed-up at kappa = 6 rises from {speeds[free]:.4f} to {speeds[carried]:.4f}: a gain in S only.",
         ),
     ]

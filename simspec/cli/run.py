@@ -80,7 +80,7 @@ def _dry_run(todo: Plan, args: argparse.Namespace) -> int:
     else:
         print(
             f"{figures['points']:,} points from {figures['simulations']:,} simulations, "
-            f"{figures['windows']:,} windows; about {figures['seconds']:,} s on {threads} threads (measured just now) and "
+            f"{figures['windows']:,} windows; about {figures['seconds']:,} s on {threads} threads (measured now) and "
             f"{figures['bytes'] / 1e6:,.1f} MB in {figures['parts']} parts.  Nothing was run.",
             file=sys.stdout,
         )

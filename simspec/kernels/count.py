@@ -52,21 +52,22 @@ def count_carried(keys, chunk, lanes, rounds, thresholds, on_reject, on_full, st
 
 
 @njit
-def count_generations(keys, chunk, lanes, kappa, thresholds, tokens, truncate, sums, histogram):
-    """Each lane plays one generation of ``tokens`` tokens; row = output position at the start of the round."""
+def count_generations(keys, chunk, lanes, generations, kappa, thresholds, tokens, truncate, sums, histogram):
+    """Each lane plays ``generations`` outputs of ``tokens`` tokens, one after another; row = output position."""
     state = np.empty((4, GENERATORS), np.uint64)
     pairs = np.empty(GENERATORS, np.uint64)
     words = pairs.view(np.uint32)
     position = np.zeros(lanes, np.int64)
+    left = np.full(lanes, generations)
     seed_generators(keys, chunk, state)
     next_words(state, pairs)
     playing = lanes
     while playing > 0:
         next_words(state, pairs)
         for lane in range(lanes):
-            here = position[lane]
-            if here >= tokens:
+            if left[lane] == 0:
                 continue
+            here = position[lane]
             word = np.int64(words[lane])
             drafted = min(kappa, tokens - 1 - here) if truncate else kappa
             g = 0
@@ -76,8 +77,10 @@ def count_generations(keys, chunk, lanes, kappa, thresholds, tokens, truncate, s
             add_round(sums[lane], drafted, g, emitted)
             histogram[drafted, g] += 1
             position[lane] = here + emitted
-            if position[lane] >= tokens:
-                playing -= 1
+            if position[lane] == tokens:
+                position[lane] = 0
+                left[lane] -= 1
+                playing -= left[lane] == 0
 
 
 @njit
@@ -102,12 +105,14 @@ def count_tokens(
     """The checking kernel: one word per draft token and a verdict for every draft, also after a rejection.
 
     ``accepted[lane, drafted, a]`` counts rounds by accepted length, ``judged[lane, s]`` by the number of all κ drafts
-    that would have been accepted.  ``hidden[0]`` (``[1]``) chain steps pass unseen after a rejection (full window).
+    that would have been accepted.  A lane plays ``rounds`` rounds, or that many generations if ``tokens`` > 0.
+    ``hidden[0]`` (``[1]``) chain steps pass unseen after a rejection (full window).
     """
     state = np.empty((4, GENERATORS), np.uint64)
     pairs = np.empty(GENERATORS, np.uint64)
     words = pairs.view(np.uint32)
     position = np.zeros(lanes, np.int64)
+    left = np.full(lanes, rounds)
     last = np.zeros(lanes, np.bool_)
     pending = np.zeros(lanes, np.int64)
     run = np.zeros(lanes, np.int64)
@@ -119,9 +124,8 @@ def count_tokens(
         last[lane] = np.int64(words[lane]) < start
         pending[lane] = hidden[1] if last[lane] else hidden[0]
     most_hidden = max(hidden[0], hidden[1])
-    played = 0
-    playing = True
-    while playing and (tokens > 0 or played < rounds):
+    playing = lanes
+    while playing > 0:
         for step in range(most_hidden):  # all lanes read a word, only those with steps left move
             next_words(state, pairs)
             for lane in range(lanes):
@@ -145,9 +149,8 @@ def count_tokens(
                     run[lane] += 1
                 else:
                     alive[lane] = False
-        playing = tokens == 0
         for lane in range(lanes):
-            if tokens > 0 and position[lane] >= tokens:
+            if left[lane] == 0:
                 continue
             drafted = min(kappa, tokens - 1 - position[lane]) if tokens > 0 and truncate else kappa
             got = min(run[lane], drafted)
@@ -155,8 +158,8 @@ def count_tokens(
             judged[lane, passed[lane]] += 1
             last[lane] = got == kappa
             pending[lane] = hidden[1] if last[lane] else hidden[0]
-            if tokens > 0:
-                position[lane] += got + 1
-                if position[lane] < tokens:
-                    playing = True
-        played += 1
+            position[lane] += got + 1
+            if position[lane] >= tokens:  # always so without an end of output: every round counts
+                position[lane] = 0
+                left[lane] -= 1
+                playing -= left[lane] == 0

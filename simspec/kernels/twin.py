@@ -57,24 +57,24 @@ def lane_of_rounds(keys: np.ndarray, chunk: int, lane: int, rounds: int, rows: R
     return out
 
 
-def one_generation(keys: np.ndarray, chunk: int, lane: int, kappa: int, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Totals of `SUMS` and ``histogram[drafted, accepted]`` of the generation played by a lane."""
+def lane_of_generations(
+    keys: np.ndarray, chunk: int, lane: int, generations: int, kappa: int, rows: Rows
+) -> tuple[np.ndarray, np.ndarray]:
+    """Totals of `SUMS` and ``histogram[drafted, accepted]`` of the generations played by a lane."""
     total = dict.fromkeys(SUMS, 0)
     histogram = np.zeros((kappa + 1, kappa + 1), np.int64)
     words = lane_words(keys, chunk, lane)
     next(words)  # word 0 draws a start, which a generation does not have
-    position = 0
-    while position < rows.tokens:
-        drafted = min(kappa, rows.tokens - 1 - position) if rows.truncate else kappa
-        accepted = _run(next(words), rows.thresholds[position, :drafted])
-        emitted = min(accepted + 1, rows.tokens - position)
-        rejected = accepted < drafted
-        for name, amount in zip(
-            SUMS,
-            (1, accepted, accepted**2, rejected, accepted * rejected, accepted == 0, drafted, emitted),
-            strict=True,
-        ):
-            total[name] += int(amount)
-        histogram[drafted, accepted] += 1
-        position += emitted
+    for _ in range(generations):
+        position = 0
+        while position < rows.tokens:
+            drafted = min(kappa, rows.tokens - 1 - position) if rows.truncate else kappa
+            accepted = _run(next(words), rows.thresholds[position, :drafted])
+            emitted = min(accepted + 1, rows.tokens - position)
+            rejected = accepted < drafted
+            round_ = (1, accepted, accepted**2, rejected, accepted * rejected, accepted == 0, drafted, emitted)
+            for name, amount in zip(SUMS, round_, strict=True):
+                total[name] += int(amount)
+            histogram[drafted, accepted] += 1
+            position += emitted
     return np.array([total[name] for name in SUMS], np.int64), histogram

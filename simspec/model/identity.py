@@ -32,6 +32,6 @@ def digest(value: Any) -> str:
     Examples
     --------
     >>> digest({"type": "iid", "alpha": 0.7})[:12]
-    '58a2c0c6e1f2'
+    'bb22fb58d8a9'
     """
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()

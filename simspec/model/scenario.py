@@ -217,11 +217,12 @@ def _read_text(path: Path) -> str:
 
 def _syntax_error(path: str | Path, text: str, message: str) -> str:
     at = re.search(r"\(at line (\d+), column (\d+)\)", message)
-    line = f":{at.group(1)}" if at else ""
+    lines = text.splitlines() or [""]
+    line = int(at.group(1)) if at else len(lines)  # otherwise "(at end of document)"
     told = re.sub(r" [(]at .*", "", message)
-    if at and re.search(r"(?<![\w.])[-+]?\.\d", text.splitlines()[int(at.group(1)) - 1]):
+    if re.search(r"(?<![\w.])[-+]?\.\d", lines[min(line, len(lines)) - 1]):
         told += "; a TOML number needs a digit before the point, 0.5 and not .5"
-    return f"{path}{line}: is not valid TOML: {told}"
+    return f"{path}:{line}: is not valid TOML: {told}"
 
 
 def _line_of(key: str, lines: dict[str, int]) -> int | None:

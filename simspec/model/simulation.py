@@ -32,7 +32,7 @@ class Simulation:
     --------
     >>> from simspec.model import Iid
     >>> Simulation(Iid(alpha=0.7)).id[:12]
-    'e0df75316ba5'
+    '1a10c3fa3b07'
     """
 
     process: Process

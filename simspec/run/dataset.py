@@ -114,15 +114,16 @@ class Dataset:
 
 
 def best_table(best: pd.DataFrame, most: int | None = 40) -> str:
-    """Text table of the rows of `Dataset.best`."""
+    """Text table of the rows of `Dataset.best`; parameters that all rows of a process share stand above it."""
+    records = [{str(key): value for key, value in record.items()} for record in best.to_dict("records")]
+    names, shared = _process_names(records)
     varies = [key for key in ("c0", "c_d", "c_v", "c_r", "off") if key == "c_d" or best[key].nunique() > 1]
     rows = []
-    for record in best.to_dict("records"):
-        row = {str(key): value for key, value in record.items()}
+    for name, row in zip(names, records, strict=True):
         star = f"{row['kappa_star']}{' (largest run)' if row['at_kappa_max'] else ''}"
         rows.append(
             [
-                _process_text(row),
+                name,
                 *(f"{row[key]:g}" for key in varies),
                 "off" if row["off_is_better"] else star,
                 kappa_set(row["indistinguishable_kappas"]),
@@ -133,19 +134,34 @@ def best_table(best: pd.DataFrame, most: int | None = 40) -> str:
             ]
         )
     header = ["process", *varies, "best κ", "cannot be told apart", "within 2%", "speed-up", "E[tokens]", "P(A=0)"]
-    return table(header, rows, most)
+    return "\n".join([*shared, table(header, rows, most)])
 
 
-def _process_text(row: dict[str, Any]) -> str:
-    if row["label"]:
-        return str(row["label"])
-    inside = []
-    for key, value in json.loads(row["parameters"]).items():
-        if isinstance(value, list):
-            inside.append(f"{len(value)} values")
-        else:
-            inside.append(f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}")
-    return f"{row['process']} {' '.join(inside)}"
+def _process_names(records: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
+    """A short name per row, and a line per process type with what all its rows have in common."""
+    parameters = [json.loads(record["parameters"]) for record in records]
+    seen: dict[tuple[str, str], set[str]] = {}
+    for record, own in zip(records, parameters, strict=True):
+        for key, value in own.items():
+            seen.setdefault((record["process"], key), set()).add(json.dumps(value))
+    common = {where for where, values in seen.items() if len(values) == 1 and where[1] not in ("alpha", "rho")}
+    names = []
+    for record, own in zip(records, parameters, strict=True):
+        inside = [_short(key, value) for key, value in own.items() if (record["process"], key) not in common]
+        names.append(record["label"] or " ".join([record["process"], *inside]))
+    lines = []
+    for kind in dict.fromkeys(record["process"] for record in records):
+        own = next(p for record, p in zip(records, parameters, strict=True) if record["process"] == kind)
+        inside = [_short(key, value) for key, value in own.items() if (kind, key) in common]
+        if inside:
+            lines.append(f"every {kind} here has {', '.join(inside)}")
+    return names, [*lines, ""] if lines else []
+
+
+def _short(key: str, value: Any) -> str:
+    if isinstance(value, list):
+        return f"{len(value)} {key}"
+    return f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
 
 
 def read(path: str | Path) -> Dataset:

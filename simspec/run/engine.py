@@ -102,7 +102,16 @@ def _play_generations(job: Job, plan: Layout, keys: np.ndarray, chunks: list[int
             lanes = plan.lanes_of(chunk)
             own = np.zeros((lanes, len(SUMS)), np.int64)
             count.count_generations(
-                keys, chunk, lanes, kappa, table.thresholds, table.tokens, table.truncate, own, histogram
+                keys,
+                chunk,
+                lanes,
+                plan.generations,
+                kappa,
+                table.thresholds,
+                table.tokens,
+                table.truncate,
+                own,
+                histogram,
             )
             sums.append(own)
         tallies.append(Tally(kappa, np.concatenate(sums), histogram))

@@ -44,10 +44,9 @@ def play_tokens(job: JudgedJob, chunks: Iterable[int]) -> tuple[np.ndarray, np.n
         lanes = plan.lanes_of(chunk)
         accepted.append(np.zeros((lanes, job.kappa + 1, job.kappa + 1), np.int64))
         judged.append(np.zeros((lanes, job.kappa + 1), np.int64))
-        count_tokens(
-            keys, chunk, lanes, plan.rounds, job.kappa, rule.after_accept, rule.after_reject, rule.first, hidden,
-            rule.start, rule.tokens, rule.truncate, accepted[-1], judged[-1],
-        )  # fmt: skip
+        length = plan.rounds or plan.generations
+        given = (rule.after_accept, rule.after_reject, rule.first, hidden, rule.start, rule.tokens, rule.truncate)
+        count_tokens(keys, chunk, lanes, length, job.kappa, *given, accepted[-1], judged[-1])
     return np.concatenate(accepted), np.concatenate(judged)
 
 

@@ -20,13 +20,16 @@ class Layout:
     Attributes
     ----------
     lanes : int
-        Number of independent units: lanes of ``rounds`` rounds, or generations.
+        Number of independent units.
     rounds : int
-        Rounds per lane; 0 for generations, which end by themselves.
+        Rounds per lane; 0 if lanes play generations, which end by themselves.
+    generations : int
+        Generations per lane, one unless there are very many; 0 if lanes play rounds.
     """
 
     lanes: int
     rounds: int
+    generations: int = 0
 
     @property
     def chunks(self) -> int:
@@ -41,19 +44,24 @@ def layout(process: Process, windows: int, kappas: Sequence[int]) -> Layout:
     """Cut ``windows`` rounds per κ into lanes, rounding up.
 
     A lane has 1024 rounds; fewer if that would leave less than 64 lanes, which an error estimate needs, and more (a
-    power of two) if it would take over 65,536.  A generation's rounds are random: their number is planned so that
+    power of two) if it would take over 65,536.  A lane plays one generation, or a power of two of them where more than
+    65,536 are needed.  A generation's rounds are random: their number is planned so that
     every κ gets at least ``windows`` rounds but for odds below 1e-9, and what was run is reported.
 
     Examples
     --------
     >>> from simspec.model import Iid
     >>> layout(Iid(alpha=0.7), 1_000_000, [4])
-    Layout(lanes=977, rounds=1024)
+    Layout(lanes=977, rounds=1024, generations=0)
     >>> layout(Iid(alpha=0.7), 1000, [4])
-    Layout(lanes=125, rounds=8)
+    Layout(lanes=125, rounds=8, generations=0)
     """
     if isinstance(process, Drift):
-        return Layout(_generations(process, windows, max(kappas)), 0)
+        wanted = _generations(process, windows, max(kappas))
+        each = 1
+        while wanted > each * MOST_LANES:
+            each *= 2
+        return Layout(-(-wanted // each), 0, each)
     rounds = USUAL_ROUNDS
     while rounds > 1 and windows < rounds * LANES:
         rounds //= 2
