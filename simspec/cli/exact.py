@@ -31,11 +31,12 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     )  # fmt: skip
     kind.add_argument(
         "--survival", type=numbers, default=None, metavar="S1,S2,…",
-        help="chance that the first j drafts are all accepted, j = 1, 2, … (vLLM: per-position acceptance rate)",
+        help="instead of --alpha: chance that the first j drafts are all accepted, j = 1, 2, … (the per-position "
+        "acceptance rate of vLLM and llama.cpp)",
     )  # fmt: skip
     kind.add_argument(
         "--drift", type=numbers, default=None, metavar="FIRST,LAST",
-        help="acceptance rate of the first and the last token of a generation of --tokens tokens, linear between",
+        help="instead of --alpha: acceptance rate of the first and the last token of a generation of --tokens tokens, linear between",
     )  # fmt: skip
     own.add_argument("--rho", type=number, default=None, metavar="ρ", help="lag-1 correlation of outcomes, default 0")
     own.add_argument(

@@ -1,0 +1,180 @@
+"""The judge on trial: planted true and false claims, a broken kernel, and every seed the same."""
+
+import json
+
+import pytest
+
+from simspec import theory
+from simspec.claims import quantity as q
+from simspec.claims.claim import Claim, Says, above, below, formula, integer, printed
+from simspec.claims.judge import STAGES, decide, judge
+from simspec.claims.lab import Lab
+from simspec.claims.registry import all_claims
+from simspec.claims.selfcheck import check_engine
+from simspec.claims.validation import validate
+from simspec.kernels import lower
+from simspec.model import Cost, Drift, Iid, Markov
+
+STANDARD = Cost(c_d=0.1)
+CARRIED = Markov(alpha=0.7, rho=0.3, start="carry")
+KAPPAS = tuple(range(9))
+NUMBERS = {
+    "speed-up, iid": q.Speedup(Iid(alpha=0.7), 4, STANDARD),
+    "speed-up, carried": q.Speedup(CARRIED, 4, STANDARD),
+    "speed-up, rollback": q.Speedup(Iid(alpha=0.8), 6, Cost(c_d=0.1, c_r=0.5)),
+    "speed-up, drift": q.Speedup(Drift(alpha_start=0.85, alpha_end=0.62, tokens=256), 4, STANDARD),
+    "none accepted": q.NoneAccepted(Iid(alpha=0.7), 4),
+    "none accepted, carried": q.NoneAccepted(CARRIED, 4),
+    "all rejected": q.AllRejected(Markov(alpha=0.5, rho=0.3), 2),
+    "judged variance": q.JudgedVarianceFactor(Markov(alpha=0.7, rho=0.3), 4),
+    "cost": q.CostCurve(Iid(alpha=0.7), ((4, 1.0),), Cost(c_d=0.1, c_r=1.0)),
+    "formula": q.Formula(lambda: theory.kappa_star_continuous(0.7, STANDARD)),
+}
+INTEGERS = {
+    "best kappa": q.BestKappa(Iid(alpha=0.7), STANDARD, KAPPAS),
+    "best kappa, carried": q.BestKappa(CARRIED, STANDARD, KAPPAS),
+    "kappa for 90%": q.KappaForShare(Iid(alpha=0.8), STANDARD, KAPPAS),
+}
+
+
+def claim(name, says, quantity):
+    return Claim("X", "0", name, "", says, quantity, "")
+
+
+def verdicts(claims, seed=1):
+    return {v.claim.reading: v.verdict for v in judge(claims, Lab(seed), STAGES["quick"])}
+
+
+def test_planted_true_claims_are_supported():
+    """Figures of at least four digits, margin ± 0.25% for formulas; integers exact."""
+    true = [claim(name, formula(own.exact()), own) for name, own in NUMBERS.items()]
+    true += [claim(name, integer(int(own.exact())), own) for name, own in INTEGERS.items()]
+    assert set(verdicts(true).values()) == {"supported"}
+
+
+@pytest.mark.parametrize("factor", [0.99, 1.01])
+def test_planted_claims_off_by_one_percent_or_one_unit_are_refuted(factor):
+    false = [claim(name, formula(own.exact() * factor), own) for name, own in NUMBERS.items()]
+    unit = 1 if factor > 1 else -1
+    false += [claim(name, integer(int(own.exact()) + unit), own) for name, own in INTEGERS.items()]
+    assert set(verdicts(false).values()) == {"refuted"}
+
+
+def test_directions_are_judged():
+    gain = q.SpeedupGain(Iid(alpha=0.7), 4, 8, STANDARD)
+    assert verdicts([claim("up", above(0.0), gain), claim("down", below(0.0), gain)]) == {
+        "up": "supported",
+        "down": "refuted",
+    }
+
+
+def test_what_cannot_be_decided_stays_open():
+    """A region whose edge is the truth itself."""
+    own = q.Speedup(Iid(alpha=0.7), 4, STANDARD)
+    assert verdicts([claim("edge", above(own.exact()), own)]) == {"edge": "inconclusive"}
+
+
+def test_margins_are_half_a_unit_of_the_last_digit():
+    assert printed("0.05", scale=0.01) == Says(0.00045, 0.00055, 0.0005)
+    assert printed("4.3", about=True) == Says(4.2, 4.4, 4.3)
+    assert printed("0.74") == Says(0.735, 0.745, 0.74)
+    assert formula(2.0) == Says(1.995, 2.005, 2.0)
+
+
+def test_an_interval_across_an_edge_decides_nothing():
+    assert decide(integer(4), 4, 4) == "supported"
+    assert decide(integer(4), 4, 5) is None
+    assert decide(integer(4), 5, 5) == "refuted"
+
+
+IDS = ["C06", *(f"C{n}" for n in (20, 21, 22, 23, 24, 25, 26, 27, 29, 30, 31, 32, 33, 35, 36, 39, 40, 41))]
+
+
+def test_every_claim_of_the_issue_has_rows_and_a_correction():
+    rows = all_claims()
+    assert sorted({row.id for row in rows}) == IDS
+    assert all(row.statement and row.instead for row in rows)
+
+
+def test_validation_json_has_what_is_promised(tmp_path):
+    own = validate(quick=True, output=tmp_path / "v")
+    rows = json.loads(json.dumps(own.to_list()))
+    assert {"id", "reading", "verdict", "expected", "observed", "interval"} <= set(rows[0])
+    assert own.agrees
+    assert len(own.sentences) == 5
+    assert {row["verdict"] for row in rows} == {"supported", "refuted"}
+    assert own.dataset.estimates["speedup"].notna().all()
+    stored = type(own).stored(own.dataset)
+    assert [row["verdict"] for row in stored.rows] == [row["verdict"] for row in rows]
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_other_seeds_flip_no_verdict(seed):
+    """More of them under -m deep."""
+    assert flips(seed) == []
+
+
+def flips(seed):
+    claims = all_claims()
+    known = {(v.claim.id, v.claim.reading): v.verdict for v in judge(claims, Lab(1), STAGES["quick"])}
+    other = {(v.claim.id, v.claim.reading): v.verdict for v in judge(claims, Lab(seed), STAGES["quick"])}
+    return [key for key in known if known[key] != other[key]]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_twenty_other_seeds_flip_no_verdict(seed):
+    assert flips(seed) == []
+
+
+def test_the_engine_passes_its_own_check():
+    assert check_engine(Lab(1)) == []
+
+
+BREAKS = {
+    "a threshold one percent too high": lambda real: (
+        lambda process, kappa: _with(real(process, kappa), lambda table: (table * 1.01).astype("int64"))
+    ),
+    "thresholds one draft late": lambda real: (
+        lambda process, kappa: _with(
+            real(process, kappa), lambda table: table[:, [0, *range(table.shape[1] - 1)]] if table.shape[1] else table
+        )
+    ),
+}
+
+
+def _with(rows, change):
+    return type(rows)(**{**vars(rows), "thresholds": change(rows.thresholds)})
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_a_broken_kernel_is_reported_and_nothing_is_judged(name, monkeypatch, tmp_path):
+    monkeypatch.setattr(lower, "rows", BREAKS[name](lower.rows))
+    own = validate(quick=True, output=tmp_path / "broken")
+    assert not own.agrees
+    assert own.sentences == []
+    assert not any(row["verdict"] in ("supported", "refuted") for row in own.rows if row["windows"])
+
+
+def test_a_break_in_one_process_only_is_found(monkeypatch):
+    """Rows exchanged after the outcome: invisible to every fresh process."""
+    real = lower.rows
+
+    def swapped(process, kappa):
+        rows = real(process, kappa)
+        if process.unit != "lane":
+            return rows
+        return type(rows)(**{**vars(rows), "on_reject": rows.on_full, "on_full": rows.on_reject})
+
+    monkeypatch.setattr(lower, "rows", swapped)
+    found = check_engine(Lab(1))
+    assert found
+    assert all("carry" in str(f) for f in found)
+
+
+def test_a_folder_with_other_things_is_refused_before_any_work(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("x")
+    with pytest.raises(Exception, match="holds other files"):
+        validate(quick=True, output=tmp_path / "mine")
+    assert (tmp_path / "mine" / "thesis.txt").exists()

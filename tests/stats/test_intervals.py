@@ -1,0 +1,143 @@
+"""Error bars: what they cover, and what they say where nothing varies."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from simspec import theory
+from simspec.model import Cost, Iid, Markov, Simulation
+from simspec.run.engine import Job, run_jobs
+from simspec.stats.intervals import never_seen, proportion, quantile, ratio, standard_error
+from simspec.stats.point import Counts, priced_estimates, window_estimates
+
+
+def estimates(process, kappas, windows, seed, cost=None, level=0.95):
+    ((job, tallies),) = run_jobs([Job(Simulation(process), kappas, windows, seed)])
+    counts = Counts.of(tallies, job.process.unit == "window")
+    return counts, window_estimates(counts, level) | priced_estimates(counts, cost or Cost(c_d=0.1, c_r=0.2), level)
+
+
+def test_a_fresh_proportion_has_the_clopper_pearson_interval():
+    low, high = proportion(np.array([0.07]), np.array([9.9]), np.array([200]), 10, True, 0.95)
+    known = binomtest(14, 200).proportion_ci(0.95, "exact")
+    assert math.isclose(low[0], known.low, rel_tol=1e-9)
+    assert math.isclose(high[0], known.high, rel_tol=1e-9)
+
+
+def test_a_dependent_proportion_counts_fewer_trials():
+    """Errors twice the binomial one leave a quarter of the sample."""
+    p, n = 0.3, 4000
+    error = 2 * math.sqrt(p * (1 - p) / n)
+    low, high = proportion(np.array([p]), np.array([error]), np.array([n]), 64, False, 0.95)
+    known = binomtest(300, 1000).proportion_ci(0.95, "exact")
+    assert math.isclose(low[0], known.low, rel_tol=1e-6)
+    assert math.isclose(high[0], known.high, rel_tol=1e-6)
+
+
+def test_never_seen_is_the_exact_binomial_limit():
+    assert math.isclose(never_seen(50, 0.95), binomtest(0, 50).proportion_ci(0.95, "exact").high, rel_tol=1e-9)
+
+
+def test_ratio_error_is_that_of_the_delta_method():
+    rng = np.random.default_rng(1)
+    top, bottom = rng.normal(5, 1, (1, 400)), rng.normal(2, 0.1, (1, 400))
+    own = ratio(top, bottom)
+    residual = (top - own.value * bottom)[0]
+    assert math.isclose(own.error[0], residual.std(ddof=1) / math.sqrt(400) / bottom.mean(), rel_tol=1e-9)
+    assert standard_error(np.zeros((1, 5)))[0] == 0.0
+
+
+@pytest.mark.parametrize("share", [0.01, 0.05, 0.5, 0.99, 1.0])
+def test_quantile_is_the_inverse_of_the_distribution_function(share):
+    values, counts = np.array([3.0, 1.0, 2.0]), np.array([10, 60, 30])
+    everything = np.sort(np.repeat(values, counts))
+    assert quantile(values, counts, share) == everything[max(0, math.ceil(share * 100) - 1)]
+
+
+@pytest.mark.parametrize(
+    "process", [Iid(alpha=0.7), Markov(alpha=0.7, rho=0.3, start="carry")], ids=["iid", "carried chain"]
+)
+def test_intervals_cover_the_truth(process):
+    """400 seeds at 95%: the share of covering intervals lies above 0.89 but with probability below 1e-6."""
+    kappas, cost, hits = (0, 2, 4), Cost(c_d=0.1, c_r=0.2), {}
+    truth = {kappa: theory.window(process, kappa) for kappa in kappas}
+    for seed in range(400):
+        _, own = estimates(process, kappas, 20_000, seed)
+        for i, kappa in enumerate(kappas[1:], start=1):
+            exact = {
+                "mean_accepted": truth[kappa].mean_accepted,
+                "var_accepted": truth[kappa].var_accepted,
+                "p_zero_accepted": truth[kappa].p_zero_accepted,
+                "p_full": truth[kappa].p_full,
+                "mean_tokens": truth[kappa].mean_tokens,
+                "mean_round_cost": theory.mean_round_cost(truth[kappa], cost),
+                "speedup": theory.speedup(process, kappa, cost),
+            }
+            for name, value in exact.items():
+                inside = own[f"{name}_low"][i] <= value <= own[f"{name}_high"][i]
+                hits.setdefault((name, kappa), []).append(inside)
+    assert {key: np.mean(values) for key, values in hits.items() if np.mean(values) < 0.89} == {}
+    assert all(np.mean(values) < 0.9999 or key[0].startswith("p_") for key, values in hits.items())
+
+
+def test_an_interval_that_forgot_the_dependence_would_be_caught():
+    """Windows taken for independent where a chain is carried with ρ = .9: coverage falls far below 0.89."""
+    process, kappa = Markov(alpha=0.7, rho=0.9, start="carry"), 4
+    truth, hits = theory.window(process, kappa).p_zero_accepted, []
+    for seed in range(200):
+        counts, _ = estimates(process, (kappa,), 20_000, seed)
+        blind = Counts(counts.kappas, counts.sums, counts.histograms, fresh=True)
+        own = window_estimates(blind, 0.95)
+        hits.append(own["p_zero_accepted_low"][0] <= truth <= own["p_zero_accepted_high"][0])
+    assert np.mean(hits) < 0.8
+
+
+def test_where_every_round_is_alike_the_interval_still_has_a_width():
+    _, own = estimates(Iid(alpha=1.0), (0, 4), 10_000, 1)
+    assert own["mean_accepted"].tolist() == [0.0, 4.0]
+    assert 3.99 < own["mean_accepted_low"][1] < 4.0
+    assert 0.999 < own["p_full_low"][1] < 1.0
+    assert own["speedup_low"][1] < own["speedup"][1] < own["speedup_high"][1]
+    assert own["p_zero_accepted"].tolist() == [1.0, 0.0]
+
+
+def test_the_set_that_cannot_be_told_apart_shrinks_with_the_budget_and_keeps_the_best():
+    sizes = []
+    for windows in (1_000, 30_000, 3_000_000):
+        _, own = estimates(Iid(alpha=0.7), tuple(range(9)), windows, 4, Cost(c_d=0.1))
+        kept = [k for k, flag in zip(own["kappa"], own["indistinguishable"], strict=True) if flag]
+        assert 4 in kept
+        sizes.append(len(kept))
+    assert sizes[0] > sizes[1] >= sizes[2] == 1
+
+
+def test_common_words_make_differences_sharper_than_levels():
+    """Paired on the same words, κ = 4 against 5 has a third of the error that independent runs would have."""
+    _, own = estimates(Iid(alpha=0.7), (4, 5), 100_000, 1, Cost(c_d=0.1))
+    paired = (own["behind_best_high"] - own["behind_best_low"]).max() / 2
+    apart = math.hypot(*((own["speedup_high"] - own["speedup_low"]) / 2))
+    assert paired < apart / 3
+
+
+def test_costs_are_arithmetic_on_the_tally():
+    counts, own = estimates(Iid(alpha=0.7), (0, 3), 50_000, 2, Cost(c0=2.0, c_d=0.1, c_v=0.2, c_r=0.5))
+    rejected = counts.total("rejected") / counts.total("n")
+    assert np.allclose(own["mean_round_cost"], 2.0 + np.array([0, 3]) * 0.3 + 0.5 * rejected)
+    assert np.allclose(own["speedup"], own["mean_tokens"] / own["mean_round_cost"])
+    assert np.allclose(own["round_cost_p50"], [2.0, 2.0 + 0.9 + 0.5])
+
+
+def test_ratio_of_means_is_not_the_mean_of_ratios():
+    """theory.md section 0: at c_r = .5 the long-run throughput is 1.55797, the mean ratio 1.68519."""
+    _, own = estimates(Iid(alpha=0.7), (4,), 4_000_000, 2, Cost(c_d=0.1, c_r=0.5))
+    assert own["speedup_low"][0] < 1.55797 < own["speedup_high"][0]
+
+
+def test_off_and_largest_kappa_are_reported():
+    _, own = estimates(Iid(alpha=0.3), tuple(range(5)), 50_000, 1, Cost(c_d=0.5, off=0.5))
+    assert own["off_is_better"] is True
+    _, own = estimates(Iid(alpha=1.0), tuple(range(5)), 50_000, 1, Cost())
+    assert own["at_kappa_max"] is True
+    assert own["kappa_star"] == 4
