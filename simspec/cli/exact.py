@@ -36,7 +36,8 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     )  # fmt: skip
     kind.add_argument(
         "--drift", type=numbers, default=None, metavar="FIRST,LAST",
-        help="instead of --alpha: acceptance rate of the first and the last token of a generation of --tokens tokens, linear between",
+        help="instead of --alpha: acceptance rate of the first and the last token of a generation of --tokens "
+        "tokens, linear between",
     )  # fmt: skip
     own.add_argument("--rho", type=number, default=None, metavar="ρ", help="lag-1 correlation of outcomes, default 0")
     own.add_argument(

@@ -66,8 +66,8 @@ def test_every_column_is_typed_described_and_in_the_readme(dataset, name):
 def test_plain_readers_open_the_files(dataset):
     frame = pd.read_parquet(dataset.path / "estimates")
     assert len(frame) == 12
-    found = duckdb.sql(f"select count(*), max(speedup) from '{dataset.path}/estimates/*.parquet'").fetchone()
-    assert found == (12, frame["speedup"].max())
+    found = duckdb.sql(f"select count(*), max(speedup) from '{dataset.path}/estimates/*.parquet'").fetchall()
+    assert found == [(12, frame["speedup"].max())]
     table = polars.read_parquet(f"{dataset.path}/chunks/*.parquet")
     assert table["sum_accepted"].sum() == dataset.chunks["sum_accepted"].sum()
     assert pq.read_table(dataset.path / "counts").num_rows == len(dataset.counts)

@@ -1,0 +1,77 @@
+"""Does the README still print what it says?  Its commands and Python examples are run."""
+
+import doctest
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def clone(tmp_path, monkeypatch):
+    """A folder with the scenarios, as a clone has them."""
+    shutil.copytree(ROOT / "scenarios", tmp_path / "scenarios")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def blocks(kind):
+    return re.findall(rf"```{kind}\n(.*?)```", README, re.DOTALL)
+
+
+def steady(text):
+    """Without the line that says when and how fast."""
+    return [line for line in text.rstrip().splitlines() if not line.startswith("made ")]
+
+
+@pytest.mark.parametrize("block", blocks("console"), ids=lambda b: b.splitlines()[0][2:40])
+def test_a_console_example_prints_what_it_says(block, clone):
+    command, _, expected = block.partition("\n")
+    words = shlex.split(command.removeprefix("$ simspec "))
+    done = subprocess.run(
+        [sys.executable, "-m", "simspec.cli.main", *words], capture_output=True, text=True, cwd=clone, check=True
+    )
+    assert steady(done.stdout) == steady(expected)
+
+
+def test_the_python_examples_print_what_they_say(clone):
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks("python")), {}, "README", "README.md", 0)
+    assert test.examples
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    runner.run(test)
+    assert runner.failures == 0
+
+
+def test_the_quickstart_in_the_readme_is_the_shipped_file():
+    (block,) = blocks("toml")
+    assert block.strip() == (ROOT / "scenarios" / "quickstart.toml").read_text(encoding="utf-8").strip()
+
+
+def test_there_are_exactly_two_commands_for_a_fresh_machine():
+    commands = [line for block in blocks("sh") for line in block.strip().splitlines()]
+    assert len(commands) == 2
+    assert all(command.startswith("test -x .venv/bin/python || python3 -m venv .venv;") for command in commands)
+    assert commands[0].endswith("simspec validate --quick")
+    assert commands[1].endswith("pytest")
+
+
+def test_the_front_of_the_readme_is_five_lines():
+    front = README.split("## ")[0].split("# simspec")[1].strip()
+    assert len(front.splitlines()) == 5
+
+
+def test_documents_name_every_shipped_scenario_and_public_function():
+    import simspec
+
+    for file in (ROOT / "scenarios").glob("*.toml"):
+        assert f"`{file.stem}`" in README
+    for name in ("exact", "simulate", "sweep", "validate", "read"):
+        assert name in simspec.__all__
+        assert f"simspec.{name}" in README
