@@ -1,10 +1,14 @@
 """What can be asked: acceptance processes, costs, and the scenario that joins them."""
 
+from simspec.model.chains import Hmm, TokenChain
+from simspec.model.copula import GaussianCopulaAr1
 from simspec.model.cost import Cost
 from simspec.model.drift import Drift
 from simspec.model.errors import DatasetError, ParameterError, ScenarioError, SimspecError
 from simspec.model.iid import Iid
 from simspec.model.markov import Markov
+from simspec.model.mixture import BetaMixture, DiscreteMixture
+from simspec.model.position import Position
 from simspec.model.process import KAPPA_LIMIT, Process, Processes
 from simspec.model.scenario import Scenario
 from simspec.model.simulation import Simulation
@@ -12,12 +16,17 @@ from simspec.model.survival import Survival
 
 __all__ = [
     "KAPPA_LIMIT",
+    "BetaMixture",
     "Cost",
     "DatasetError",
+    "DiscreteMixture",
     "Drift",
+    "GaussianCopulaAr1",
+    "Hmm",
     "Iid",
     "Markov",
     "ParameterError",
+    "Position",
     "Process",
     "Processes",
     "Scenario",
@@ -25,4 +34,5 @@ __all__ = [
     "SimspecError",
     "Simulation",
     "Survival",
+    "TokenChain",
 ]

@@ -34,7 +34,7 @@ class Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     def __init__(self, **data: Any) -> None:
-        plain = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+        plain = {key: _tuples(value) for key, value in data.items()}
         try:
             super().__init__(**plain)
         except ValidationError as error:
@@ -43,6 +43,11 @@ class Model(BaseModel):
     def identity(self) -> dict[str, Any]:
         """The parameters that decide the numbers, as plain JSON values; what `simspec.model.identity` hashes."""
         return self.model_dump(mode="json")
+
+
+def _tuples(value: Any) -> Any:
+    """Lists of lists as tuples of tuples, since parameters are hashable."""
+    return tuple(_tuples(entry) for entry in value) if isinstance(value, (list, tuple)) else value
 
 
 def _limits(name: str, field: FieldInfo) -> str:

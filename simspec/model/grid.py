@@ -89,7 +89,7 @@ def parse_range(key: str, table: dict[str, Any]) -> Range:
     return Range(first, last, step)
 
 
-def axis(key: str, value: Any, is_list: bool) -> Sequence[Any]:
+def axis(key: str, value: Any, depth: int = 0) -> Sequence[Any]:
     """The values a key runs through.
 
     Parameters
@@ -98,16 +98,16 @@ def axis(key: str, value: Any, is_list: bool) -> Sequence[Any]:
         Dotted name, for messages.
     value : object
         What the file says: a scalar, a list of scalars or a range table; for a key that is itself a list, a list
-        (one value) or a list of lists.
-    is_list : bool
-        Whether one value of this key is a list.
+        (one value) or a list of lists; for a matrix, one more.
+    depth : int
+        How deep one value of this key is: 0 a scalar, 1 a list, 2 a matrix.
     """
     if isinstance(value, dict):
         return parse_range(key, value)
     if not isinstance(value, (list, tuple)):
         return [value]
-    if is_list:
-        return list(value) if value and isinstance(value[0], (list, tuple)) else [value]
+    if depth:
+        return list(value) if _depth(value) > depth else [value]
     if not value:
         raise ParameterError(key, f"{key} = [] is empty, so the grid has no point; allowed: at least one value")
     seen = set()
@@ -118,6 +118,10 @@ def axis(key: str, value: Any, is_list: bool) -> Sequence[Any]:
             raise ParameterError(key, f"{key} holds {entry} twice; allowed: different values")
         seen.add(entry)
     return list(value)
+
+
+def _depth(value: Any) -> int:
+    return 1 + _depth(value[0]) if isinstance(value, (list, tuple)) and value else int(value == [])
 
 
 def size(axes: dict[str, Sequence[Any]]) -> int:

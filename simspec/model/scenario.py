@@ -155,12 +155,12 @@ class Scenario:
         fields = Processes.table[kind].model_fields if isinstance(kind, str) and kind in Processes.table else {}
         axes: dict[str, Sequence[Any]] = {}
         for key, value in table.items():
-            is_list = key in fields and "tuple" in str(fields[key].annotation)
-            axes[key] = [value] if key in ("type", "label") else grid.axis(f"{prefix}.{key}", value, is_list)
+            depth = str(fields[key].annotation).count("tuple[") if key in fields else 0
+            axes[key] = [value] if key in ("type", "label") else grid.axis(f"{prefix}.{key}", value, depth)
         return prefix, axes
 
     def _cost_axes(self) -> dict[str, Sequence[Any]]:
-        return {key: grid.axis(f"cost.{key}", value, is_list=False) for key, value in self.cost.items()}
+        return {key: grid.axis(f"cost.{key}", value) for key, value in self.cost.items()}
 
     def simulations(self) -> Iterator[tuple[Simulation, tuple[int, ...]]]:
         """Each simulation with its draft lengths, in the order of the file."""
@@ -260,7 +260,7 @@ def _level(value: Any) -> float:
 def _kappas(value: Any) -> tuple[int, ...]:
     if isinstance(value, range):
         value = list(value)
-    values = grid.axis("kappa", value, is_list=False)
+    values = grid.axis("kappa", value)
     if len(values) > KAPPA_LIMIT + 1:
         raise ParameterError("kappa", f"kappa has {len(values):,} values; allowed: 0 ≤ kappa ≤ {KAPPA_LIMIT}")
     return tuple(sorted(_whole("kappa", entry, 0, KAPPA_LIMIT) for entry in values))
