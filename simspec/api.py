@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simspec.model import Cost, Process, Processes, Scenario
+from simspec.model import Cost, ParameterError, Process, Processes, Scenario
 
 if TYPE_CHECKING:
     from simspec.advice.exact import ExactAnswer
@@ -16,13 +16,21 @@ if TYPE_CHECKING:
 
 
 def _process(value: Process | dict[str, Any]) -> Process:
-    return value if isinstance(value, Process) else Processes.make(**value)
+    if isinstance(value, Process):
+        return value
+    if not isinstance(value, dict):
+        raise ParameterError("process", f"process = {value!r}; allowed: simspec.Iid(alpha=0.7) or the like, or a dict")
+    return Processes.make(**value)
 
 
 def _cost(value: Cost | dict[str, Any] | None) -> Cost:
     if value is None:
         return Cost()
-    return value if isinstance(value, Cost) else Cost(**value)
+    if isinstance(value, Cost):
+        return value
+    if not isinstance(value, dict):
+        raise ParameterError("cost", f"cost = {value!r}; allowed: simspec.Cost(c_d=0.1), or a dict")
+    return Cost(**value)
 
 
 def exact(

@@ -51,7 +51,19 @@ def number(value: float, digits: int = 4) -> str:
         return "∞" if value > 0 else "-∞"
     if isinstance(value, int):
         return str(value)
+    value = value + 0.0 if abs(value) >= 0.5 * 10.0**-15 else 0.0  # no "-0.0000"
     return f"{value:.{digits}g}" if value != 0.0 and abs(value) < 10.0**-digits else f"{value:.{digits}f}"
+
+
+def plural(count: int, word: str) -> str:
+    """``1 point``, ``2 points``.
+
+    Examples
+    --------
+    >>> plural(1, "point"), plural(12_000, "point")
+    ('1 point', '12,000 points')
+    """
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def kappa_set(kappas: Sequence[int]) -> str:

@@ -109,27 +109,48 @@ class ExactAnswer:
             "",
             self._table(),
         ]
+        if self._first_rate is not None:
+            lines.append(
+                f"i.i.d. tokens: what a single rate α = {self._first_rate:g}, that of position 1, would promise"
+            )
         return "\n".join(lines)
 
     def _off_line(self) -> str:
-        best = self.optimum
+        best, off = self.optimum, self.cost.off
         if best.off_is_better:
             return f"switch speculation off: off gives {best.off_speedup:.4f}x, the best κ {best.best_speedup:.4f}x"
         if best.kappa_star == 0:
             return "do not draft: no κ ≥ 1 beats κ = 0"
-        return f"keep speculation on: off gives {best.off_speedup:.4f}x"
+        gain = f"; κ = {best.kappa_star} is {best.best_speedup * off:.4f}x of off" if off != 1.0 else ""
+        return f"keep speculation on: off gives {best.off_speedup:.4f}x{gain}"
 
     def _notes(self) -> list[str]:
-        notes = []
-        if self.optimum.at_kappa_max and self.optimum.kappa_star > 0:
-            more = "measure more positions" if self.process.longest_draft is not None else "raise the largest κ"
+        notes = [self._cost_line()]
+        best, longest = self.optimum, self.process.longest_draft
+        if best.at_kappa_max and self.kappa_star > 0:
+            more = "measure more positions" if self.kappa_star == longest else "raise the largest κ (--kappa-max)"
             notes.append(f"κ = {self.kappa_star} is the longest tried and the best may lie beyond: {more}")
         if isinstance(self.process, Iid):
             notes.append(
                 f"drafting pays above α = {number(theory.break_even_alpha(self.cost))}; "
                 f"continuous optimum κ = {number(theory.kappa_star_continuous(self.process.alpha, self.cost))}"
             )
+        if max(self.cost.c_d, self.cost.c_v) > 1.0 or not 0.2 <= self.cost.c0 <= 5.0:
+            notes.append("note: costs are in plain target steps; a draft token usually costs 0.01 to 0.3 of one")
         return notes
+
+    def _cost_line(self) -> str:
+        """Where the time of a round at κ* goes."""
+        row, cost, kappa = self.rows[self.kappa_star], self.cost, self.kappa_star
+        law = theory.window(self.process, kappa)
+        parts = {
+            "target pass": cost.c0,
+            "drafting": law.mean_drafted * cost.c_d,
+            "wider verification": law.mean_drafted * cost.c_v,
+            "rollback": (1.0 - law.p_full) * cost.c_r,
+        }
+        shares = ", ".join(f"{name} {part / row['mean_cost']:.0%}" for name, part in parts.items() if part > 0.0)
+        return f"a round at κ = {kappa} costs {row['mean_cost']:.4f} plain steps: {shares}"
 
     def _table(self) -> str:
         last = max(min(self.kappa_star + 4, ROWS_ON_SCREEN - 1), min(8, ROWS_ON_SCREEN - 1))
@@ -137,14 +158,16 @@ class ExactAnswer:
         if self.kappa_star > last - 2:
             near = [row for row in self.rows if abs(row["kappa"] - self.kappa_star) <= 3]
             chosen = [row for row in self.rows if row["kappa"] <= 6 and row not in near] + near
-        header = ["κ", "speed-up", "E[tokens]", "P(A=0)", "P(A=κ)", "position κ buys tokens", "buys speed-up"]
+        header = ["κ", "speed-up", "of best", "E[tokens]", "E[cost]", "P(A=0)", "P(A=κ)", "κ adds tokens", "adds speed-up"]
         if self._first_rate is not None:
-            header.append(f"E[tokens] if i.i.d. at α = {self._first_rate:g}")
+            header.append("i.i.d. tokens")
         body = []
         for row in chosen:
             cells = [
                 f"{row['kappa']}",
-                *(number(row[key]) for key in ("speedup", "mean_tokens", "p_zero_accepted", "p_full")),
+                number(row["speedup"]),
+                f"{row['speedup'] / self.optimum.best_speedup:.1%}",
+                *(number(row[key]) for key in ("mean_tokens", "mean_cost", "p_zero_accepted", "p_full")),
                 "–" if row["extra_tokens"] is None else f"{row['extra_tokens']:+.4f}",
                 "–" if row["extra_speedup"] is None else f"{row['extra_speedup']:+.4f}",
             ]

@@ -60,9 +60,14 @@ def number(text: str) -> float:
     return value
 
 
-def numbers(text: str) -> list[float]:
-    """Numbers separated by commas."""
-    return [number(part) for part in text.split(",") if part.strip()]
+def numbers(flag: str, words: list[str]) -> list[float]:
+    """Numbers separated by commas or spaces, as pasted from a log."""
+    from simspec.model.errors import ParameterError
+
+    try:
+        return [number(part) for part in " ".join(words).replace(",", " ").split()]
+    except argparse.ArgumentTypeError as error:
+        raise ParameterError(flag, f"--{flag}: {error}") from None
 
 
 def print_json(value: Any) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 
 from simspec.cli.common import add_json, number, numbers, whole
 
+_DEFAULT_DRAFT_COST = 0.1
+
 _COSTS = (
-    ("--draft-cost", "c_d", 0.1, "cost of one draft token, β (TPOT of the draft ÷ TPOT of the target)"),
+    ("--draft-cost", "c_d", _DEFAULT_DRAFT_COST, "cost of one draft token, β (TPOT of the draft ÷ TPOT of the target)"),
     ("--verify-cost", "c_v", 0.0, "cost of verifying one more token in the target pass"),
     ("--rollback-cost", "c_r", 0.0, "cost of a round in which a draft is rejected"),
     ("--base-cost", "c0", 1.0, "cost of the target pass that every round makes"),
@@ -30,12 +32,16 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         help="acceptance rate of one examined draft token (conditional rate; not accepted/drafted); default 0.7",
     )  # fmt: skip
     kind.add_argument(
-        "--survival", type=numbers, default=None, metavar="S1,S2,…",
+        "--survival", nargs="+", default=None, metavar="S1,S2,…",
         help="instead of --alpha: chance that the first j drafts are all accepted, j = 1, 2, … (the per-position "
         "acceptance rate of vLLM and llama.cpp)",
     )  # fmt: skip
     kind.add_argument(
-        "--drift", type=numbers, default=None, metavar="FIRST,LAST",
+        "--conditional", nargs="+", default=None, metavar="A1,A2,…",
+        help="instead of --alpha: acceptance rate of draft j given that all before it were accepted (EAGLE: n-α)",
+    )  # fmt: skip
+    kind.add_argument(
+        "--drift", nargs="+", default=None, metavar="FIRST,LAST",
         help="instead of --alpha: acceptance rate of the first and the last token of a generation of --tokens "
         "tokens, linear between",
     )  # fmt: skip
@@ -78,7 +84,12 @@ def do(args: argparse.Namespace) -> int:
         print_json(answer.to_dict())
     else:
         print(answer)
+        if args.c_d is _DEFAULT_DRAFT_COST:
+            print("\nthe draft cost c_d = 0.1 is the default; measure yours and pass --draft-cost")
     return 0
+
+
+_LISTS = {"survival": "survival", "conditional": "position", "drift": "drift"}
 
 
 def _process(args: argparse.Namespace) -> dict[str, Any]:
@@ -86,18 +97,26 @@ def _process(args: argparse.Namespace) -> dict[str, Any]:
 
     chain = {key: getattr(args, key) for key in ("rho", "start", "steps_after_reject", "steps_after_full")}
     chain = {key: value for key, value in chain.items() if value is not None}
-    if args.survival is not None or args.drift is not None:
-        kind = "--survival" if args.survival is not None else "--drift"
+    for flag, kind in _LISTS.items():
+        words = getattr(args, flag)
+        if words is None:
+            continue
         if chain:
-            raise ParameterError("rho", f"--{next(iter(chain)).replace('_', '-')} goes with --alpha, not with {kind}")
-    if args.tokens is not None and args.drift is None:
+            raise ParameterError("rho", f"--{next(iter(chain)).replace('_', '-')} goes with --alpha, not with --{flag}")
+        if args.tokens is not None and flag != "drift":
+            raise ParameterError("tokens", "--tokens goes with --drift")
+        return _from_list(kind, numbers(flag, words), args.tokens)
+    if args.tokens is not None:
         raise ParameterError("tokens", "--tokens goes with --drift")
-    if args.survival is not None:
-        return {"type": "survival", "survival": args.survival}
-    if args.drift is not None:
-        if len(args.drift) != 2:
-            raise ParameterError("drift", f"--drift takes two rates, FIRST,LAST; {len(args.drift)} given")
-        first, last = args.drift
-        return {"type": "drift", "alpha_start": first, "alpha_end": last, "tokens": args.tokens or 1024}
     alpha = 0.7 if args.alpha is None else args.alpha
     return {"type": "markov", "alpha": alpha, "rho": 0.0, **chain} if chain else {"type": "iid", "alpha": alpha}
+
+
+def _from_list(kind: str, values: list[float], tokens: int | None) -> dict[str, Any]:
+    from simspec.model.errors import ParameterError
+
+    if kind != "drift":
+        return {"type": kind, "survival" if kind == "survival" else "alphas": values}
+    if len(values) != 2:
+        raise ParameterError("drift", f"--drift takes two rates, FIRST,LAST; {len(values)} given")
+    return {"type": "drift", "alpha_start": values[0], "alpha_end": values[1], "tokens": tokens or 1024}

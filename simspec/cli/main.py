@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from simspec.cli import exact, run, show, validate
 
@@ -27,8 +29,18 @@ Costs are in plain target steps.  Exit codes: 0 done, 1 a disagreement was found
 class Parser(argparse.ArgumentParser):
     """argparse with its error as one line."""
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **(options | {"allow_abbrev": False}))
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and exit with 2."""
+        unknown = re.match(r"unrecognized arguments: (--[a-z-]+)", message)
+        if unknown:
+            commands = [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
+            parsers = [self, *(p for a in commands for p in a.choices.values())]
+            known = {flag for p in parsers for flag in p._option_string_actions}
+            near = difflib.get_close_matches(unknown.group(1), sorted(known), n=1)
+            message += f"; did you mean {near[0]}?" if near else ""
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 

@@ -57,13 +57,14 @@ def do(args: argparse.Namespace) -> int:
         print_json({"folder": str(dataset.path), "scenario": scenario.to_dict(), "points": best.to_dict("records")})
     else:
         print(dataset.summary())
-        print(f"look again: simspec show {dataset.path}; read in Python: simspec.read({str(dataset.path)!r}).estimates")
+        print(f"look again: simspec show {dataset.path}; in Python: simspec.read({str(dataset.path)!r}).estimates")
     return 0
 
 
 def _dry_run(todo: Plan, args: argparse.Namespace) -> int:
     from simspec.cli.common import print_json
     from simspec.run.engine import default_threads
+    from simspec.text import plural
 
     threads = args.threads or default_threads()
     figures = {
@@ -79,9 +80,9 @@ def _dry_run(todo: Plan, args: argparse.Namespace) -> int:
         print_json(figures)
     else:
         print(
-            f"{figures['points']:,} points from {figures['simulations']:,} simulations, "
+            f"{plural(todo.points, 'point')} from {plural(len(list(todo.jobs)), 'simulation')}, "
             f"{figures['windows']:,} windows; about {figures['seconds']:,} s on {threads} threads (measured now) and "
-            f"{figures['bytes'] / 1e6:,.1f} MB in {figures['parts']} parts.  Nothing was run.",
+            f"{figures['bytes'] / 1e6:,.1f} MB in {plural(len(todo.parts), 'part')}.  Nothing was run.",
             file=sys.stdout,
         )
     return 0

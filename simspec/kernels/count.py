@@ -7,7 +7,7 @@ accepted]`` counts rounds of the whole chunk.
 import numpy as np
 
 from simspec.kernels.jit import njit
-from simspec.kernels.words import GENERATORS, next_words, seed_generators
+from simspec.kernels.words import GENERATORS, GOLD, MIX_1, MIX_2, next_words, seed_generators
 
 
 @njit
@@ -52,35 +52,180 @@ def count_carried(keys, chunk, lanes, rounds, thresholds, on_reject, on_full, st
 
 
 @njit
-def count_generations(keys, chunk, lanes, generations, kappa, thresholds, tokens, truncate, sums, histogram):
-    """Each lane plays ``generations`` outputs of ``tokens`` tokens, one after another; row = output position."""
+def count_requests(
+    keys, chunk, lanes, requests, kappa, thresholds, classes, advance, tokens, going, truncate, sums, histogram
+):
+    """Each lane plays ``requests`` output sequences, one after another; fields as in `simspec.kernels.forms.Requests`.
+
+    A lane reads one word to draw its row, one per round, and one more per round where requests end at random.
+    """
     state = np.empty((4, GENERATORS), np.uint64)
     pairs = np.empty(GENERATORS, np.uint64)
     words = pairs.view(np.uint32)
+    left = np.full(lanes, requests)
+    reads = np.zeros(lanes, np.int64)  # 0: the row, 1: the run, 2: the end
+    row = np.zeros(lanes, np.int64)
     position = np.zeros(lanes, np.int64)
-    left = np.full(lanes, generations)
+    run = np.zeros(lanes, np.int64)
     seed_generators(keys, chunk, state)
-    next_words(state, pairs)
     playing = lanes
     while playing > 0:
         next_words(state, pairs)
         for lane in range(lanes):
             if left[lane] == 0:
                 continue
-            here = position[lane]
             word = np.int64(words[lane])
+            if reads[lane] == 0:
+                c = 0
+                while c < classes.size and word >= classes[c]:
+                    c += 1
+                row[lane], position[lane], reads[lane] = c, 0, 1
+                continue
+            here = position[lane]
             drafted = min(kappa, tokens - 1 - here) if truncate else kappa
-            g = 0
-            while g < drafted and word < thresholds[here, g]:
-                g += 1
-            emitted = min(g + 1, tokens - here)
-            add_round(sums[lane], drafted, g, emitted)
-            histogram[drafted, g] += 1
+            if reads[lane] == 1:
+                at = row[lane] + advance * here
+                g = 0
+                while g < drafted and word < thresholds[at, g]:
+                    g += 1
+                run[lane] = g
+                if going.size > 0:
+                    reads[lane] = 2
+                    continue
+                emitted = min(g + 1, tokens - here)
+                over = here + emitted == tokens
+            else:
+                reads[lane] = 1
+                emitted, over = cut_by_end(word, run[lane] + 1, going)
+            add_round(sums[lane], drafted, run[lane], emitted)
+            histogram[drafted, run[lane]] += 1
             position[lane] = here + emitted
-            if position[lane] == tokens:
-                position[lane] = 0
+            if over:
+                reads[lane] = 0
                 left[lane] -= 1
                 playing -= left[lane] == 0
+
+
+@njit
+def count_urn(keys, chunk, lanes, requests, kappa, alpha, rho, tokens, going, truncate, sums, histogram):
+    """As `count_requests` for a Beta rate: one word per examined draft, the threshold follows the outcomes so far."""
+    state = np.empty((4, GENERATORS), np.uint64)
+    pairs = np.empty(GENERATORS, np.uint64)
+    words = pairs.view(np.uint32)
+    left = np.full(lanes, requests)
+    ending = np.zeros(lanes, np.bool_)
+    position = np.zeros(lanes, np.int64)
+    run = np.zeros(lanes, np.int64)
+    accepted = np.zeros(lanes, np.int64)
+    examined = np.zeros(lanes, np.int64)
+    rest = 1.0 - rho
+    seed_generators(keys, chunk, state)
+    playing = lanes
+    while playing > 0:
+        next_words(state, pairs)
+        for lane in range(lanes):
+            if left[lane] == 0:
+                continue
+            word = np.int64(words[lane])
+            here = position[lane]
+            drafted = min(kappa, tokens - 1 - here) if truncate else kappa
+            if not ending[lane]:
+                if run[lane] < drafted:
+                    weight = rest + examined[lane] * rho
+                    chance = (alpha * rest + accepted[lane] * rho) / weight if weight > 0.0 else alpha
+                    examined[lane] += 1
+                    if word < np.int64(np.floor(chance * 4294967296.0 + 0.5)):
+                        accepted[lane] += 1
+                        run[lane] += 1
+                        if run[lane] < drafted:
+                            continue
+                if going.size > 0:
+                    ending[lane] = True
+                    continue
+                emitted = min(run[lane] + 1, tokens - here)
+                over = here + emitted == tokens
+            else:
+                ending[lane] = False
+                emitted, over = cut_by_end(word, run[lane] + 1, going)
+            add_round(sums[lane], drafted, run[lane], emitted)
+            histogram[drafted, run[lane]] += 1
+            position[lane] = here + emitted
+            run[lane] = 0
+            if over:
+                position[lane], accepted[lane], examined[lane] = 0, 0, 0
+                left[lane] -= 1
+                playing -= left[lane] == 0
+
+
+@njit
+def cut_by_end(word, offered, going):
+    """Tokens emitted out of ``offered`` when the sequence may end after each, and whether it ended."""
+    outlived = 0
+    while outlived < offered and word < going[outlived]:
+        outlived += 1
+    return min(outlived + 1, offered), outlived < offered
+
+
+@njit
+def count_steps(keys, chunk, lanes, rounds, kappa, cells, after_reject, after_full, start, runs):
+    """``runs[lane, a]`` += rounds with accepted length a of a hidden state that moves with every draft.
+
+    A round reads two words, whose 64 bits seed one splitmix64 value per draft (and one for the move between windows),
+    so that draft j of round r meets the same value for every κ.
+    """
+    state = np.empty((4, GENERATORS), np.uint64)
+    pairs = np.empty(GENERATORS, np.uint64)
+    words = pairs.view(np.uint32)
+    high = np.empty(lanes, np.uint64)
+    hidden = np.empty(lanes, np.int64)
+    states = cells.shape[0]
+    seed_generators(keys, chunk, state)
+    next_words(state, pairs)
+    for lane in range(lanes):
+        hidden[lane] = locate(np.int64(words[lane]), start)
+    for _ in range(rounds):
+        next_words(state, pairs)
+        for lane in range(lanes):
+            high[lane] = np.uint64(words[lane]) << np.uint64(32)
+        next_words(state, pairs)
+        for lane in range(lanes):
+            seed = high[lane] | np.uint64(words[lane])
+            here = hidden[lane]
+            a = 0
+            full = True
+            while a < kappa:
+                cell = locate(draft_word(seed, a + 1), cells[here])
+                if cell >= states:
+                    here = cell - states
+                    full = False
+                    break
+                here = cell
+                a += 1
+            runs[lane, a] += 1
+            between = draft_word(seed, 0)
+            hidden[lane] = locate(between, after_full[here]) if full else locate(between, after_reject[here])
+
+
+@njit
+def draft_word(seed, index):
+    """32 bits for one draft of a round: the high half of splitmix64 at ``seed`` + index·GOLD."""
+    z = seed + np.uint64(GOLD) * np.uint64(index)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(MIX_1)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(MIX_2)
+    return np.int64((z ^ (z >> np.uint64(31))) >> np.uint64(32))
+
+
+@njit
+def locate(word, cumulative):
+    """Index of the first cumulative threshold above the word; the last is 2³²."""
+    low, high = 0, cumulative.size - 1
+    while low < high:
+        middle = (low + high) // 2
+        if word < cumulative[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @njit

@@ -28,12 +28,30 @@ _KINDS = {
 }
 
 
+ELSEWHERE = {
+    "kappa": "; kappa stands at the top of the file, above [process]",
+    "windows": "; windows stands at the top of the file, above [process]",
+    "seed": "; seed stands at the top of the file, above [process]",
+    "beta": '; did you mean "c_d" (the draft cost, in [cost])?',
+    "draft": '; did you mean "c_d"?',
+    "draft_cost": '; did you mean "c_d"?',
+    "verify_cost": '; did you mean "c_v"?',
+    "rollback_cost": '; did you mean "c_r"?',
+}
+"""Words people write where they have no meaning, and where the meaning is."""
+
+
 class Model(BaseModel):
     """Frozen parameters of one thing; a bad value raises `ParameterError` from the constructor."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
-    def __init__(self, **data: Any) -> None:
+    def __init__(self, *unnamed: Any, **data: Any) -> None:
+        if unnamed:
+            first = next(name for name in type(self).model_fields if name not in ("type", "label"))
+            raise ParameterError(
+                first, f"{type(self).__name__} takes its parameters by name, e.g. {first} = {unnamed[0]!r}"
+            )
         plain = {key: _tuples(value) for key, value in data.items()}
         try:
             super().__init__(**plain)
@@ -43,6 +61,16 @@ class Model(BaseModel):
     def identity(self) -> dict[str, Any]:
         """The parameters that decide the numbers, as plain JSON values; what `simspec.model.identity` hashes."""
         return self.model_dump(mode="json")
+
+
+def _number_in(value: Any) -> str:
+    """``"0.7"`` or ``"70%"`` in quotes: say how to write it."""
+    text = value.strip() if isinstance(value, str) else ""
+    scale = 100.0 if text.endswith("%") else 1.0
+    try:
+        return f"; write {float(text.rstrip('%')) / scale:g}, without quotes"
+    except ValueError:
+        return ""
 
 
 def _tuples(value: Any) -> Any:
@@ -82,16 +110,23 @@ def _first_error(error: ValidationError, model: type[BaseModel], data: dict[str,
     name = str(where[0])
     spelled = name + "".join(f"[{i}]" for i in where[1:])
     if kind == "extra_forbidden":
-        return ParameterError(name, f'unknown key "{name}"{did_you_mean(name, model.model_fields)}')
+        return ParameterError(
+            name, f'unknown key "{name}"{ELSEWHERE.get(name) or did_you_mean(name, model.model_fields)}'
+        )
     if kind == "missing":
         return ParameterError(name, f"{name} is missing; it takes {_meaning(name, model)}")
     value = detail["input"]
     if kind == "literal_error":
         return ParameterError(name, f"{spelled} = {value!r} is unknown; allowed: {detail['ctx']['expected']}")
     if kind in _KINDS:
-        return ParameterError(name, f"{spelled} = {value!r} is not {_KINDS[kind]}; allowed: {_allowed(name, model)}")
+        told = f"{spelled} = {value!r} is not {_KINDS[kind]}; allowed: {_allowed(name, model)}"
+        return ParameterError(name, told + _number_in(value))
     if kind in ("greater_than_equal", "greater_than", "less_than_equal", "less_than"):
-        return ParameterError(name, f"{spelled} = {value!r} is out of range; allowed: {_allowed(name, model)}")
+        told = f"{spelled} = {value!r} is out of range; allowed: {_allowed(name, model)}"
+        percent = "1" in told.split("≤")[-1] and isinstance(value, (int, float)) and 1 < value <= 100
+        return ParameterError(
+            name, told + (f"; a fraction is meant, {value / 100:g} rather than {value:g}%" if percent else "")
+        )
     return ParameterError(name, f"{spelled} = {value!r}: {detail['msg']}")
 
 

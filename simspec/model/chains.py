@@ -59,7 +59,7 @@ def normalised(matrix: tuple[Row, ...]) -> list[list[float]]:
 
 @Processes.add
 class Hmm(Process):
-    """Hidden Markov model: in state s a draft is accepted with probability alphas[s]; the state moves once per token.
+    """Hidden Markov model: in state s a draft is accepted with probability alphas[s]; the state moves each token.
 
     Parameters
     ----------
@@ -119,8 +119,8 @@ class TokenChain(Process):
     """Speculative sampling on real token laws: context = last emitted token, carried over windows; ρ arises by itself.
 
     In context c a draft x ~ draft[c] is accepted with probability min(1, target[c][x]/draft[c][x]) and becomes the
-    context.  A rejection emits a token from the residual (target[c] − draft[c])₊ and ends the round; after κ acceptances
-    a bonus token is drawn from target[c].
+    context.  A rejection emits a token from the residual (target[c] − draft[c])₊ and ends the round; after κ
+    acceptances a bonus token is drawn from target[c].
 
     Parameters
     ----------

@@ -45,7 +45,8 @@ class GaussianCopulaAr1(Process):
         if self.rho is not None and self.rho < self.lowest_rho() - 1e-12:
             raise ParameterError(
                 "rho",
-                f"rho = {self.rho:g} is impossible at alpha = {self.alpha:g}; allowed: {self.lowest_rho():.6g} ≤ rho ≤ 1",
+                f"rho = {self.rho:g} is impossible at alpha = {self.alpha:g}; "
+                f"allowed: {self.lowest_rho():.6g} ≤ rho ≤ 1",
             )
         return self
 

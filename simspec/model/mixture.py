@@ -16,8 +16,8 @@ REQUEST_LIMIT = 1_000_000
 class _Mixture(Process):
     """What both mixtures share: for how long a drawn rate holds.
 
-    ``request_tokens`` absent: a new rate for each window.  Present: a new rate for each request, which ends after exactly
-    that many tokens (``request_law = "fixed"``) or after each emitted token with probability 1/request_tokens
+    ``request_tokens`` absent: a new rate for each window.  Present: a new rate for each request, which ends after
+    exactly that many tokens (``request_law = "fixed"``) or after each emitted token with probability 1/request_tokens
     (``"geometric"``).  ``truncate`` cuts the draft of a fixed request to what is still needed, κ_i = min(κ, N − 1 − i);
     otherwise, and always for geometric ones, whose end nobody knows, surplus tokens are discarded.
     """
@@ -63,8 +63,8 @@ class DiscreteMixture(_Mixture):
         Their weights, ≥ 0 with sum 1 (to 1e-6; normalised).
     weights_of : {"windows", "requests", "tokens", "rounds"}
         What the weights are shares of.  ``"windows"`` (default) goes without ``request_tokens``, the others with it.
-        ``"rounds"``: shares of rounds at the κ in question, so that requests with low rates, which need more rounds, are
-        rarer than their weight.
+        ``"rounds"``: shares of rounds at the κ in question, so that requests with low rates, which need more rounds,
+        are rarer than their weight.
     request_tokens, request_law, truncate
         See the module: how long a request is.
 

@@ -18,7 +18,7 @@ class Position(Process):
     Parameters
     ----------
     alphas : list of float
-        Conditional rates by draft position ("0-α, 1-α, …" of EAGLE), each in [0, 1].  κ beyond their number is an error.
+        Conditional rates by draft position ("0-α, 1-α, …" of EAGLE), each in [0, 1].  κ beyond them is an error.
 
     References
     ----------

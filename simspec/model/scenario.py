@@ -26,6 +26,16 @@ WINDOWS_LIMIT = 10**12
 POINTS_LIMIT = 10**6
 LARGEST_FILE = 50_000_000
 
+_HINTS = (
+    (r"[\u201c\u201d\u2018\u2019]", '; quotes must be straight: "text"'),
+    (r"^\s*\[process\]", "; write [[process]] for each of several processes"),
+    (r"\d\s*%", "; a rate is a fraction, 0.7 and not 70%"),
+    (r"(?<![\w.])[-+]?\.\d", "; a TOML number needs a digit before the point, 0.5 and not .5"),
+    (r"=\s*\d+,\d+\s*$", "; the decimal sign is a point, 0.5 and not 0,5"),
+    (r"=\s*[A-Za-z]", '; a text needs quotes: "text"'),
+)
+"""What people write, and what TOML wants instead."""
+
 _KEYS = ("name", "seed", "windows", "kappa", "level", "process", "cost")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -78,6 +88,7 @@ class Scenario:
             table = tomllib.loads(text, parse_float=Decimal)
         except tomllib.TOMLDecodeError as error:
             raise ScenarioError(_syntax_error(path, text, str(error))) from None
+        table.setdefault("name", Path(path).stem)
         for key, value in (("seed", seed), ("windows", windows)):
             if value is not None:
                 table[key] = value
@@ -218,11 +229,11 @@ def _read_text(path: Path) -> str:
 def _syntax_error(path: str | Path, text: str, message: str) -> str:
     at = re.search(r"\(at line (\d+), column (\d+)\)", message)
     lines = text.splitlines() or [""]
-    line = int(at.group(1)) if at else len(lines)  # otherwise "(at end of document)"
+    number = int(at.group(1)) if at else len(lines)  # otherwise "(at end of document)"
     told = re.sub(r" [(]at .*", "", message)
-    if re.search(r"(?<![\w.])[-+]?\.\d", lines[min(line, len(lines)) - 1]):
-        told += "; a TOML number needs a digit before the point, 0.5 and not .5"
-    return f"{path}:{line}: is not valid TOML: {told}"
+    line = lines[min(number, len(lines)) - 1]
+    hint = next((hint for pattern, hint in _HINTS if re.search(pattern, line)), "")
+    return f"{path}:{number}: is not valid TOML: {told}{hint}"
 
 
 def _line_of(key: str, lines: dict[str, int]) -> int | None:
@@ -245,7 +256,8 @@ def _whole(key: str, value: Any, low: int, high: int) -> int:
     if isinstance(value, (float, Decimal)) and value == int(value):
         value = int(value)  # 1e6 is a natural way to write a budget
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ParameterError(key, f"{key} = {value!r} is not a whole number; allowed: {low} ≤ {key} ≤ {high}")
+        shown = repr(value) if isinstance(value, str) else value
+        raise ParameterError(key, f"{key} = {shown} is not a whole number; allowed: {low} ≤ {key} ≤ {high}")
     if not low <= value <= high:
         raise ParameterError(key, f"{key} = {value} is out of range; allowed: {low} ≤ {key} ≤ {high}")
     return value

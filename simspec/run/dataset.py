@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from simspec.model import DatasetError, Scenario
 from simspec.run.schema import SCHEMA_VERSION, TABLES
 from simspec.run.store import MANIFEST
-from simspec.text import clean, kappa_set, number, table
+from simspec.text import clean, kappa_set, number, plural, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,7 +97,7 @@ class Dataset:
 
     def summary(self, most: int | None = 40) -> str:
         """Best κ per point with its interval, and where the numbers come from."""
-        lines = [f"{clean(self.scenario.name)}: {len(self.best()):,} points in {clean(str(self.path))}"]
+        lines = [f"{clean(self.scenario.name)}: {plural(len(self.best()), 'point')} in {clean(str(self.path))}"]
         if not self.complete:
             lines[0] += "  (not complete; run the scenario again to continue it)"
         lines += ["", best_table(self.best(), most), "", *self._origin()]
@@ -106,8 +106,10 @@ class Dataset:
     def _origin(self) -> list[str]:
         made, own = self.manifest.get("provenance", {}), self.scenario
         return [
-            f"seed {own.seed}, {own.windows:,} windows per simulation and kappa asked for, stream version "
-            f"{self.manifest.get('stream_version')}, intervals at {own.level:.0%} (set of kappa: simultaneous).",
+            f"intervals at {own.level:.0%}: the noise of this simulation, not the error of your rates and costs; tied",
+            "κ cannot be told from the best at this budget (paired, simultaneous).  Other columns: the estimates table.",
+            f"seed {own.seed}, {own.windows:,} windows per simulation and κ, stream version "
+            f"{self.manifest.get('stream_version')};",
             f"made {made.get('finished', made.get('started', '?'))} by simspec {made.get('simspec', '?')} "
             f"in {made.get('seconds', '?')} s.",
         ]
@@ -118,6 +120,7 @@ def best_table(best: pd.DataFrame, most: int | None = 40) -> str:
     records = [{str(key): value for key, value in record.items()} for record in best.to_dict("records")]
     names, shared = _process_names(records)
     varies = [key for key in ("c0", "c_d", "c_v", "c_r", "off") if key == "c_d" or best[key].nunique() > 1]
+    dear_off = bool((best["off"] != 1.0).any())
     rows = []
     for name, row in zip(names, records, strict=True):
         star = f"{row['kappa_star']}{' (largest run)' if row['at_kappa_max'] else ''}"
@@ -125,15 +128,18 @@ def best_table(best: pd.DataFrame, most: int | None = 40) -> str:
             [
                 name,
                 *(f"{row[key]:g}" for key in varies),
-                "off" if row["off_is_better"] else star,
+                f"off ({row['kappa_star']})" if row["off_is_better"] else star,
                 kappa_set(row["indistinguishable_kappas"]),
                 kappa_set(row["within_2pct_kappas"]),
                 f"{number(row['speedup'])} [{number(row['speedup_low'])}, {number(row['speedup_high'])}]",
+                number(row["speedup_exact"]),
+                *([f"{row['speedup'] * row['off']:.4f}"] if dear_off else []),
                 number(row["mean_tokens"]),
                 number(row["p_zero_accepted"]),
             ]
         )
-    header = ["process", *varies, "best κ", "cannot be told apart", "within 2%", "speed-up", "E[tokens]", "P(A=0)"]
+    header = ["process", *varies, "best κ", "tied κ", "within 2%", "speed-up", "exact"]
+    header += [*(["against off"] if dear_off else []), "E[tokens]", "P(A=0)"]
     return "\n".join([*shared, table(header, rows, most)])
 
 
@@ -147,20 +153,31 @@ def _process_names(records: list[dict[str, Any]]) -> tuple[list[str], list[str]]
     common = {where for where, values in seen.items() if len(values) == 1 and where[1] not in ("alpha", "rho")}
     names = []
     for record, own in zip(records, parameters, strict=True):
-        inside = [_short(key, value) for key, value in own.items() if (record["process"], key) not in common]
+        inside = _short_all({key: value for key, value in own.items() if (record["process"], key) not in common})
         names.append(record["label"] or " ".join([record["process"], *inside]))
     lines = []
     for kind in dict.fromkeys(record["process"] for record in records):
         own = next(p for record, p in zip(records, parameters, strict=True) if record["process"] == kind)
-        inside = [_short(key, value) for key, value in own.items() if (kind, key) in common]
+        inside = _short_all({key: value for key, value in own.items() if (kind, key) in common})
         if inside:
             lines.append(f"every {kind} here has {', '.join(inside)}")
     return names, [*lines, ""] if lines else []
 
 
+def _short_all(parameters: dict[str, Any]) -> list[str]:
+    """``alpha=0.7 rho=0.3 carry(1, 2)``: the boundary between windows in one word."""
+    own = dict(parameters)
+    reject, full = own.pop("steps_after_reject", None), own.pop("steps_after_full", None)
+    out = [_short(key, value) for key, value in own.items() if key != "start"]
+    if "start" in own or reject is not None or full is not None:
+        steps = "" if reject is None and full is None else f"({'·' if reject is None else reject}, {full or '·'})"
+        out.append(f"{own.get('start', 'carry')}{steps}")
+    return out
+
+
 def _short(key: str, value: Any) -> str:
     if isinstance(value, list):
-        return f"{len(value)} {key}"
+        return f"{len(value)} values of {key}"
     return f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
 
 

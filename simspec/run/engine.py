@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simspec.kernels import count, lower
-from simspec.kernels.tally import SUMS, Tally, fold
+from simspec.kernels import lower
+from simspec.kernels.forms import Form, FreshRow, Steps
+from simspec.kernels.tally import Tally, fold
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import Process, Simulation
 from simspec.model.identity import digest
@@ -56,75 +57,35 @@ class Job:
 
 def play(job: Job, chunks: Iterable[int]) -> list[Tally]:
     """Tallies per κ of some chunks of a job."""
-    plan, keys = job.layout, job.keys
     chunks = list(chunks)
-    player = {"window": _play_fresh, "lane": _play_carried, "generation": _play_generations}[job.process.unit]
-    return player(job, plan, keys, chunks)
+    longest = lower.form(job.process, max(job.kappas))
+    if isinstance(longest, FreshRow) or (isinstance(longest, Steps) and longest.restarts):
+        return _play_once(job, longest, chunks)
+    return [_play_each(job, lower.form(job.process, kappa), kappa, chunks) for kappa in job.kappas]
 
 
-def _play_fresh(job: Job, plan: Layout, keys: np.ndarray, chunks: list[int]) -> list[Tally]:
+def _play_once(job: Job, form: FreshRow | Steps, chunks: list[int]) -> list[Tally]:
     """Fresh windows: one run of uncapped lengths holds the answer for every κ."""
-    longest = max(job.kappas)
-    table = lower.rows(job.process, longest).thresholds[0]
-    runs = []
-    for chunk in chunks:
-        lanes = plan.lanes_of(chunk)
-        own = np.zeros((lanes, longest + 1), np.int64)
-        count.count_fresh(keys, chunk, lanes, plan.rounds, table, own)
-        runs.append(own)
-    stacked = np.concatenate(runs)
-    return [fold(stacked, kappa) for kappa in job.kappas]
+    plan, keys, longest = job.layout, job.keys, max(job.kappas)
+    runs = np.concatenate([form.runs(keys, chunk, plan.lanes_of(chunk), plan.length, longest) for chunk in chunks])
+    return [fold(runs, kappa) for kappa in job.kappas]
 
 
-def _play_carried(job: Job, plan: Layout, keys: np.ndarray, chunks: list[int]) -> list[Tally]:
-    tallies = []
-    for kappa in job.kappas:
-        rows = lower.rows(job.process, kappa)
-        runs = []
-        for chunk in chunks:
-            lanes = plan.lanes_of(chunk)
-            own = np.zeros((lanes, kappa + 1), np.int64)
-            count.count_carried(
-                keys, chunk, lanes, plan.rounds, rows.thresholds, rows.on_reject, rows.on_full, rows.start, own
-            )
-            runs.append(own)
-        tallies.append(fold(np.concatenate(runs), kappa))
-    return tallies
+def _play_each(job: Job, form: Form, kappa: int, chunks: list[int]) -> Tally:
+    plan, keys = job.layout, job.keys
+    assert not isinstance(form, FreshRow)  # `play` sends those to `_play_once`
+    return join([form.play(keys, chunk, plan.lanes_of(chunk), plan.length, kappa) for chunk in chunks])
 
 
-def _play_generations(job: Job, plan: Layout, keys: np.ndarray, chunks: list[int]) -> list[Tally]:
-    table = lower.rows(job.process, max(job.kappas))
-    tallies = []
-    for kappa in job.kappas:
-        histogram = np.zeros((kappa + 1, kappa + 1), np.int64)
-        sums = []
-        for chunk in chunks:
-            lanes = plan.lanes_of(chunk)
-            own = np.zeros((lanes, len(SUMS)), np.int64)
-            count.count_generations(
-                keys,
-                chunk,
-                lanes,
-                plan.generations,
-                kappa,
-                table.thresholds,
-                table.tokens,
-                table.truncate,
-                own,
-                histogram,
-            )
-            sums.append(own)
-        tallies.append(Tally(kappa, np.concatenate(sums), histogram))
-    return tallies
+def join(parts: Sequence[Tally]) -> Tally:
+    """One tally from those of successive chunks."""
+    histogram = np.sum([t.histogram for t in parts], axis=0)
+    return Tally(parts[0].kappa, np.concatenate([t.sums for t in parts]), histogram)
 
 
 def merge(parts: Sequence[list[Tally]]) -> list[Tally]:
     """Join the pieces of one job, given in chunk order."""
-    joined = []
-    for same in zip(*parts, strict=True):
-        histogram = np.sum([t.histogram for t in same], axis=0)
-        joined.append(Tally(same[0].kappa, np.concatenate([t.sums for t in same]), histogram))
-    return joined
+    return [join(same) for same in zip(*parts, strict=True)]
 
 
 def default_threads() -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simspec.kernels.count import count_tokens
-from simspec.kernels.lower import token_rule
+from simspec.kernels.rules import token_rule
 from simspec.kernels.words import stream_keys
 from simspec.model import ParameterError, Process
 from simspec.model.identity import digest
@@ -44,7 +44,7 @@ def play_tokens(job: JudgedJob, chunks: Iterable[int]) -> tuple[np.ndarray, np.n
         lanes = plan.lanes_of(chunk)
         accepted.append(np.zeros((lanes, job.kappa + 1, job.kappa + 1), np.int64))
         judged.append(np.zeros((lanes, job.kappa + 1), np.int64))
-        length = plan.rounds or plan.generations
+        length = plan.length
         given = (rule.after_accept, rule.after_reject, rule.first, hidden, rule.start, rule.tokens, rule.truncate)
         count_tokens(keys, chunk, lanes, length, job.kappa, *given, accepted[-1], judged[-1])
     return np.concatenate(accepted), np.concatenate(judged)

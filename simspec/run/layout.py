@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simspec.kernels.words import LANES
-from simspec.model import Drift, Process
+from simspec.model import BetaMixture, DiscreteMixture, Drift, Process
 
 USUAL_ROUNDS = 1024
 MOST_LANES = 2**16
@@ -30,6 +30,11 @@ class Layout:
     lanes: int
     rounds: int
     generations: int = 0
+
+    @property
+    def length(self) -> int:
+        """Rounds or generations per lane."""
+        return self.rounds or self.generations
 
     @property
     def chunks(self) -> int:
@@ -56,7 +61,7 @@ def layout(process: Process, windows: int, kappas: Sequence[int]) -> Layout:
     >>> layout(Iid(alpha=0.7), 1000, [4])
     Layout(lanes=125, rounds=8, generations=0)
     """
-    if isinstance(process, Drift):
+    if process.unit == "generation":
         wanted = _generations(process, windows, max(kappas))
         each = 1
         while wanted > each * MOST_LANES:
@@ -70,15 +75,26 @@ def layout(process: Process, windows: int, kappas: Sequence[int]) -> Layout:
     return Layout(max(LANES, -(-windows // rounds)), rounds)
 
 
-def _generations(process: Drift, windows: int, kappa: int) -> int:
+def _generations(process: Process, windows: int, kappa: int) -> int:
     """Generations whose rounds at the longest draft reach ``windows``, with 7 standard errors to spare.
 
-    A round emits 1 to κ + 1 tokens, at most (1 − a^(κ+1))/(1 − a) on average for a = max α_i; so a generation has at
-    least ``least`` rounds on average, and a variance of at most N(κ/2)²/mean³ with the mean tokens of a round ≥ 1.
+    A round emits 1 to κ + 1 tokens, at most (1 − a^(κ+1))/(1 − a) on average for a = the largest rate; so a generation
+    of N tokens has at least ``least`` rounds on average.
     """
-    n, top = process.n_tokens, max(process.rates())
+    n, top, spread = _shape(process)
     most_tokens = sum(top**j for j in range(kappa + 1))
     least = max(n / most_tokens, math.ceil(n / (kappa + 1)))
-    spread = math.sqrt(n * (kappa / 2) ** 2 / most_tokens**3) if most_tokens < kappa + 1 else 0.0
+    if spread is None:  # one known rate after another: the variance is at most N(κ/2)²/mean³, the mean ≥ 1
+        spread = math.sqrt(n * (kappa / 2) ** 2 / most_tokens**3) if most_tokens < kappa + 1 else 0.0
     wanted = windows / least
     return max(LANES, math.ceil(wanted + 7 * spread / least * math.sqrt(wanted)))
+
+
+def _shape(process: Process) -> tuple[int, float, float | None]:
+    """(mean tokens, largest rate, bound on the standard deviation of rounds if rates or lengths are random)."""
+    if isinstance(process, Drift):
+        return process.n_tokens, max(process.rates()), None
+    assert isinstance(process, (DiscreteMixture, BetaMixture))  # the only other processes with generations
+    n = int(process.request_tokens or 1)
+    top = max(process.alphas) if isinstance(process, DiscreteMixture) else 1.0
+    return n, top, 1.5 * n  # rounds lie between 1 and N for a fixed length; N is geometric otherwise

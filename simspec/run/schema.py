@@ -89,6 +89,7 @@ ESTIMATES = _schema(
         ("tokens_p95", pa.float64(), "95% quantile of the tokens of one round"),
         *_with_interval("mean_round_cost", "E[cost] of one round, in plain target steps"),
         *_with_interval("speedup", "S = E[tokens]/E[cost], throughput against one plain target step"),
+        ("speedup_exact", pa.float64(), "S by the exact route; null where the process has none"),
         ("round_cost_p50", pa.float64(), "median cost of one round"),
         ("round_cost_p95", pa.float64(), "95% quantile of the cost of one round"),
         ("round_cost_p99", pa.float64(), "99% quantile of the cost of one round"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,12 @@ import pyarrow.parquet as pq
 
 from simspec.kernels.tally import SUMS, Tally
 from simspec.kernels.words import LANES, STREAM_VERSION
-from simspec.model import Cost, DatasetError
+from simspec.model import Cost, DatasetError, Process
 from simspec.model.identity import canonical_json
 from simspec.run.engine import Job
 from simspec.run.schema import SCHEMA_VERSION, TABLES
 from simspec.stats.point import Counts, priced_estimates, window_estimates
+from simspec.theory.routes import ROUTES, route_of
 
 METHOD = "simulate"
 MANIFEST = "manifest.json"
@@ -54,7 +55,7 @@ def _table(name: str, columns: dict[str, Any]) -> pa.Table:
     arrays = []
     for column in schema:
         values = columns[column.name]
-        arrays.append(values if isinstance(values, pa.Array) else pa.array(values, column.type))
+        arrays.append(values if isinstance(values, pa.Array) else pa.array(values, column.type, from_pandas=True))
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
@@ -113,14 +114,23 @@ def estimate_tables(block: Block) -> list[pa.Table]:
         **windows,
         **_origin(job, times),
     }
+    truth = exact_speedups(process, counts.kappas)
     out = []
     for cost in block.costs:
-        priced = priced_estimates(counts, cost, block.level)
+        priced = priced_estimates(counts, cost, block.level) | {"speedup_exact": truth(cost)}
         own = {name: np.full(times, value) if np.ndim(value) == 0 else value for name, value in priced.items()}
         own.update({name: np.full(times, value) for name, value in cost.model_dump().items()})
         own["point_id"] = _word(job.simulation.point_id(cost), times)
         out.append(_table("estimates", shared | own))
     return out
+
+
+def exact_speedups(process: Process, kappas: Sequence[int]) -> Callable[[Cost], np.ndarray]:
+    """Speed-ups of the exact route at some κ as a function of cost; NaN (stored as null) where there is no route."""
+    if (process.type, process.unit) not in ROUTES:
+        return lambda cost: np.full(len(kappas), np.nan)
+    means = route_of(process).sweep(process, max(kappas))
+    return lambda cost: means.speedup(cost)[list(kappas)]
 
 
 def _optional(value: float | None, times: int) -> pa.Array:

@@ -1,5 +1,6 @@
 """The judge on trial: planted true and false claims, a broken kernel, and every seed the same."""
 
+import dataclasses
 import json
 
 import pytest
@@ -131,25 +132,26 @@ def test_the_engine_passes_its_own_check():
     assert check_engine(Lab(1)) == []
 
 
+def late(table):
+    """Thresholds one draft late."""
+    return table[..., [0, *range(table.shape[-1] - 1)]] if table.shape[-1] else table
+
+
 BREAKS = {
-    "a threshold one percent too high": lambda real: (
-        lambda process, kappa: _with(real(process, kappa), lambda table: (table * 1.01).astype("int64"))
-    ),
-    "thresholds one draft late": lambda real: (
-        lambda process, kappa: _with(
-            real(process, kappa), lambda table: table[:, [0, *range(table.shape[1] - 1)]] if table.shape[1] else table
-        )
-    ),
+    "a threshold one percent too high": lambda table: (table * 1.01).astype("int64"),
+    "thresholds one draft late": late,
 }
-
-
-def _with(rows, change):
-    return type(rows)(**{**vars(rows), "thresholds": change(rows.thresholds)})
 
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_a_broken_kernel_is_reported_and_nothing_is_judged(name, monkeypatch, tmp_path):
-    monkeypatch.setattr(lower, "rows", BREAKS[name](lower.rows))
+    real = lower.form
+
+    def broken(process, kappa):
+        form = real(process, kappa)
+        return dataclasses.replace(form, thresholds=BREAKS[name](form.thresholds))
+
+    monkeypatch.setattr(lower, "form", broken)
     own = validate(quick=True, output=tmp_path / "broken")
     assert not own.agrees
     assert own.sentences == []
@@ -158,15 +160,13 @@ def test_a_broken_kernel_is_reported_and_nothing_is_judged(name, monkeypatch, tm
 
 def test_a_break_in_one_process_only_is_found(monkeypatch):
     """Rows exchanged after the outcome: invisible to every fresh process."""
-    real = lower.rows
+    real = lower.form
 
     def swapped(process, kappa):
-        rows = real(process, kappa)
-        if process.unit != "lane":
-            return rows
-        return type(rows)(**{**vars(rows), "on_reject": rows.on_full, "on_full": rows.on_reject})
+        form = real(process, kappa)
+        return dataclasses.replace(form, thresholds=form.thresholds[::-1].copy()) if process.unit == "lane" else form
 
-    monkeypatch.setattr(lower, "rows", swapped)
+    monkeypatch.setattr(lower, "form", swapped)
     found = check_engine(Lab(1))
     assert found
     assert all("carry" in str(f) for f in found)
