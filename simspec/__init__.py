@@ -1,7 +1,8 @@
 """simspec: Monte Carlo simulation of speculative decoding, with the exact answer beside every number.
 
-The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, the processes `Iid`, `Markov`, `Survival`, `Drift`,
-and `Cost`.  Everything is imported when first used, so that ``import simspec`` is immediate.
+The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `solve`, `write_report`, the
+acceptance processes, `Cost`, and `RowProcess` with `register_process` for a process of your own.  Everything is
+imported when first used, so that ``import simspec`` is immediate.
 """
 
 from __future__ import annotations
@@ -10,39 +11,63 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simspec.api import exact, read, simulate, sweep, validate
+    from simspec.api import compare, exact, read, simulate, solve, sweep, trace, validate, write_report
     from simspec.model import (
+        BetaMixture,
         Cost,
         DatasetError,
+        DiscreteMixture,
         Drift,
+        GaussianCopulaAr1,
+        Hmm,
         Iid,
         Markov,
         ParameterError,
+        Position,
+        RowProcess,
+        RowTable,
         Scenario,
         ScenarioError,
         SimspecError,
         Survival,
+        TokenChain,
+        Trace,
+        register_process,
     )
 
 __all__ = [
+    "BetaMixture",
     "Cost",
     "DatasetError",
+    "DiscreteMixture",
     "Drift",
+    "GaussianCopulaAr1",
+    "Hmm",
     "Iid",
     "Markov",
     "ParameterError",
+    "Position",
+    "RowProcess",
+    "RowTable",
     "Scenario",
     "ScenarioError",
     "SimspecError",
     "Survival",
+    "TokenChain",
+    "Trace",
+    "compare",
     "exact",
     "read",
+    "register_process",
     "simulate",
+    "solve",
     "sweep",
+    "trace",
     "validate",
+    "write_report",
 ]
 
-_FUNCTIONS = ("exact", "read", "simulate", "sweep", "validate")
+_FUNCTIONS = ("compare", "exact", "read", "simulate", "solve", "sweep", "trace", "validate", "write_report")
 
 
 def __getattr__(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,9 @@ from simspec.model import Cost, ParameterError, Process, Processes, Scenario
 
 if TYPE_CHECKING:
     from simspec.advice.exact import ExactAnswer
+    from simspec.advice.trace import TraceSummary
     from simspec.claims.validation import Validation
+    from simspec.run.comparison import Comparison
     from simspec.run.dataset import Dataset
     from simspec.run.single import SimulationResult
 
@@ -117,8 +120,7 @@ def simulate(
     """
     from simspec.run.single import run_single
 
-    kappas = [kappa] if isinstance(kappa, int) else kappa
-    return run_single(_process(process), _cost(cost), kappas, windows, seed, level, threads)
+    return run_single(_process(process), _cost(cost), kappa, windows, seed, level, threads)
 
 
 def sweep(
@@ -163,12 +165,13 @@ def sweep(
     """
     from simspec.run.sweep import sweep as run_sweep
 
-    if not isinstance(scenario, Scenario):
-        if isinstance(scenario, dict):
-            changed = {key: value for key, value in (("seed", seed), ("windows", windows)) if value is not None}
-            scenario = Scenario.from_dict(scenario | changed)
-        else:
-            scenario = Scenario.from_toml(scenario, seed=seed, windows=windows)
+    changed = {key: value for key, value in (("seed", seed), ("windows", windows)) if value is not None}
+    if isinstance(scenario, Scenario):
+        scenario = replace(scenario, **changed)  # type: ignore[arg-type]
+    elif isinstance(scenario, dict):
+        scenario = Scenario.from_dict(scenario | changed)
+    else:
+        scenario = Scenario.from_toml(scenario, **changed)
     return run_sweep(scenario, output, threads)
 
 
@@ -230,3 +233,103 @@ def read(path: str | Path) -> Dataset | Validation:
 
         return Validation.stored(found)
     return found
+
+
+def trace(path: str | Path, level: float = 0.95, **keys: Any) -> TraceSummary:
+    """What measured rounds say: tokens per round, survival, correlation, with errors clustered by request.
+
+    Parameters
+    ----------
+    path : str or Path
+        Parquet, CSV or JSON lines.
+    level : float
+        Confidence level of the intervals.
+    **keys
+        The keys of a ``trace`` process: ``accepted``, ``bonus_included``, ``drafted``, or ``alpha``; ``request``,
+        ``where``.
+
+    Raises
+    ------
+    ParameterError
+        The file or a column cannot be used; the bonus token is not said to be in or out.
+
+    Examples
+    --------
+    >>> import simspec, tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "rounds.csv"
+    ...     _ = file.write_text("request,accept_len\\na,3\\na,1\\nb,2\\nb,5\\n")
+    ...     summary = simspec.trace(file, request="request", accepted="accept_len", bonus_included=True, drafted=4)
+    >>> dict(summary.rows)["tokens per round E"].value
+    2.75
+    """
+    from simspec.advice.trace import TraceSummary
+    from simspec.model import Trace
+
+    return TraceSummary(Trace(path=str(path), **keys), level)
+
+
+def solve(cases: list[Any], windows: int | None = None, seed: int = 1) -> list[dict[str, Any]]:
+    """Answer a list of cases, as ``simspec solve`` does.
+
+    Parameters
+    ----------
+    cases : list of dict
+        ``{"id", "process", "kappa" | "kappa_max", "cost"}``.
+    windows : int, optional
+        Also simulate each case.
+    seed : int
+        Root seed of the simulations.
+
+    Returns
+    -------
+    list of dict
+        In the same order; a case that cannot be answered gives ``{"id", "error": {"key", "message"}}``.
+
+    Examples
+    --------
+    >>> import simspec
+    >>> simspec.solve([{"id": 1, "process": {"type": "iid", "alpha": 0.7}, "kappa_max": 8, "cost": {"c_d": 0.1}}])[0][
+    ...     "kappa_star"
+    ... ]
+    4
+    """
+    from simspec.advice.solve import solve as answer
+
+    return answer(cases, windows, seed)
+
+
+def compare(a: str | Path | Dataset, b: str | Path | Dataset, error: float = 1e-3, shift: float = 0.002) -> Comparison:
+    """Do two runs differ beyond chance?  Every quantity of every simulation, point and κ, with one error for all.
+
+    Parameters
+    ----------
+    a, b : path or Dataset
+        Two folders that ``simspec run`` wrote.
+    error : float
+        Probability of any false alarm over all comparisons (Holm).
+    shift : float
+        Relative shift of E[A] for which the needed budget is given.
+
+    Returns
+    -------
+    Comparison
+        With ``differs``, ``rows``, ``to_pandas()`` and a readable repr.
+
+    Raises
+    ------
+    DatasetError
+        A folder cannot be read, or the two have nothing in common.
+
+    Examples
+    --------
+    >>> import simspec, tempfile, pathlib
+    >>> table = {"name": "tiny", "windows": 10_000, "kappa": [4], "process": {"type": "iid", "alpha": 0.7}}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     runs = [simspec.sweep(table, output=pathlib.Path(folder) / str(seed), seed=seed) for seed in (1, 2)]
+    ...     simspec.compare(*runs).differs
+    False
+    """
+    from simspec.run.compare import compare as run_compare
+
+    return run_compare(a, b, error, shift)

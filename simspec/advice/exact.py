@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from simspec import theory
-from simspec.model import Cost, Iid, Process, Survival
+from simspec.model import Cost, Iid, ParameterError, Process, Survival
 from simspec.text import kappa_set, number, table
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ class ExactAnswer:
 
     def __init__(self, process: Process, cost: Cost, kappa_max: int | None) -> None:
         self.process, self.cost = process, cost
+        if kappa_max is not None and (isinstance(kappa_max, bool) or not isinstance(kappa_max, int)):
+            raise ParameterError("kappa_max", f"kappa_max = {kappa_max!r} is not a whole number; allowed: 0 to 1000")
         self.optimum = theory.optimum(process, cost, kappa_max)
 
     @property
@@ -72,7 +74,7 @@ class ExactAnswer:
         best = self.optimum
         out: dict[str, Any] = {
             "process": self.process.identity(),
-            "cost": self.cost.model_dump(),
+            "cost": self.cost.identity(),
             "kappa_star": best.kappa_star,
             "best_speedup": best.best_speedup,
             "ties": list(best.ties),
@@ -143,12 +145,12 @@ class ExactAnswer:
         """Where the time of a round at κ* goes."""
         row, cost, kappa = self.rows[self.kappa_star], self.cost, self.kappa_star
         law = theory.window(self.process, kappa)
-        parts = {
-            "target pass": cost.c0,
-            "drafting": law.mean_drafted * cost.c_d,
-            "wider verification": law.mean_drafted * cost.c_v,
-            "rollback": (1.0 - law.p_full) * cost.c_r,
-        }
+        drafting = cost.base(kappa) - cost.model_copy(update={"c_d": 0.0, "draft_table": None}).base(kappa)
+        drafting *= law.mean_drafted / kappa if kappa else 1.0
+        rollback = (1.0 - law.p_full) * cost.c_r
+        wider = law.mean_drafted * cost.c_v
+        passes = row["mean_cost"] - drafting - rollback - wider
+        parts = {"target pass": passes, "drafting": drafting, "wider verification": wider, "rollback": rollback}
         shares = ", ".join(f"{name} {part / row['mean_cost']:.0%}" for name, part in parts.items() if part > 0.0)
         return f"a round at κ = {kappa} costs {row['mean_cost']:.4f} plain steps: {shares}"
 
@@ -158,7 +160,17 @@ class ExactAnswer:
         if self.kappa_star > last - 2:
             near = [row for row in self.rows if abs(row["kappa"] - self.kappa_star) <= 3]
             chosen = [row for row in self.rows if row["kappa"] <= 6 and row not in near] + near
-        header = ["κ", "speed-up", "of best", "E[tokens]", "E[cost]", "P(A=0)", "P(A=κ)", "κ adds tokens", "adds speed-up"]
+        header = [
+            "κ",
+            "speed-up",
+            "of best",
+            "E[tokens]",
+            "E[cost]",
+            "P(A=0)",
+            "P(A=κ)",
+            "κ adds tokens",
+            "adds speed-up",
+        ]
         if self._first_rate is not None:
             header.append("i.i.d. tokens")
         body = []

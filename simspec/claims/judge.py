@@ -12,6 +12,10 @@ from simspec.claims.lab import Lab, Observed
 FALSE_VERDICT = 1e-6
 """Upper limit for the probability of any false verdict, or false alarm about the engine, in a whole run."""
 
+JUDGE_SHARE = FALSE_VERDICT / 2
+CHECK_SHARE = FALSE_VERDICT - JUDGE_SHARE
+"""What of it the judge may spend, and what the engine's self-check."""
+
 STAGES = {"quick": (2**19, 2**21, 2**23, 2**25), "full": (2**22, 2**24, 2**26, 2**27)}
 """Windows per simulation and κ, stage by stage; only rows still open go on."""
 
@@ -47,7 +51,7 @@ class Verdict:
             "section": own.section,
             "statement": own.statement,
             "verdict": self.verdict,
-            "expected": round(says.stated, 9) if says.stated is not None else says.text(),
+            "expected": float(round(says.stated, 9)) if says.stated is not None else says.text(),
             "expected_interval": [_finite(says.low), _finite(says.high)],
             "observed": self.observed.value,
             "interval": [self.observed.low, self.observed.high],
@@ -88,7 +92,7 @@ def _settle(says: Says, value: float) -> str:
 def judge(claims: Sequence[Claim], lab: Lab, stages: Sequence[int]) -> list[Verdict]:
     """Judge claims with growing budgets; every simulated value is first held against the exact one."""
     simulated = [claim for claim in claims if claim.quantity.needs]
-    level = 1.0 - FALSE_VERDICT / max(1, len(simulated) * len(stages))
+    level = 1.0 - JUDGE_SHARE / max(1, len(simulated) * len(stages))
     verdicts: dict[int, Verdict] = {}
     for claim in claims:
         if not claim.quantity.needs:

@@ -52,7 +52,7 @@ class Lab:
         self._judged: dict[tuple[str, int], tuple[JudgedJob, np.ndarray]] = {}
 
     def simulate(self, needs: Iterable[Need], windows: int) -> None:
-        """Play everything in ``needs`` with ``windows`` rounds per κ, once per process."""
+        """Play everything in ``needs`` with ``windows`` rounds per κ, once per process; κ played before stay."""
         kappas: dict[str, set[int]] = {}
         processes: dict[str, Process] = {}
         judged: dict[tuple[str, int], JudgedJob] = {}
@@ -63,7 +63,8 @@ class Lab:
                     judged[key, kappa] = JudgedJob(need.process, kappa, windows, self.seed)
             else:
                 processes[key] = need.process
-                kappas.setdefault(key, set()).update(need.kappas)
+                before = self._counts[key].kappas if key in self._counts else ()
+                kappas.setdefault(key, set(before)).update(need.kappas)
         jobs = [Job(Simulation(processes[key]), tuple(sorted(kappas[key])), windows, self.seed) for key in processes]
         for job, tallies in run_jobs(jobs, self.threads, self.progress):
             key = job.simulation.id

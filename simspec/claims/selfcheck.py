@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simspec import theory
-from simspec.claims.judge import FALSE_VERDICT
+from simspec.claims.judge import CHECK_SHARE
 from simspec.claims.lab import Lab, Need
-from simspec.model import Drift, Iid, Markov, Process, Survival
-from simspec.stats.intervals import proportion, ratio, student
+from simspec.kernels.tally import SUMS
+from simspec.model import BetaMixture, DiscreteMixture, Drift, Hmm, Iid, Markov, Process, Survival
+from simspec.run.judged import JudgedJob, play_tokens
+from simspec.run.layout import layout
+from simspec.stats.intervals import Floats, proportion, ratio, student
+from simspec.stats.point import Counts
 
 KAPPAS = (1, 4, 8)
 WINDOWS = 2**18
+LARGE_SIGMA = 7.0
+"""Standard errors beyond which a variance of lane totals is called wrong; 1e-9 even for heavier tails than normal."""
+
 PROCESSES: tuple[Process, ...] = (
     Iid(alpha=0.8),
     Survival(survival=(0.7617, 0.6158, 0.5125, 0.4243, 0.3640, 0.3094, 0.2722, 0.2365)),
     Markov(alpha=0.7, rho=0.3),
     Markov(alpha=0.7, rho=0.3, start="carry"),
     Markov(alpha=0.6, rho=-0.2, start="carry", steps_after_full=2),
+    Drift(alpha_start=0.85, alpha_end=0.62, tokens=128),
+    DiscreteMixture(alphas=(0.9, 0.6), weights=(0.6, 0.4), weights_of="requests", request_tokens=64),
+    BetaMixture(alpha=0.7, rho=0.2, request_tokens=64),
+    Hmm(P=((0.9, 0.1), (0.1, 0.9)), alphas=(0.98, 0.42), start="carry"),
+)
+JUDGED = (
+    Iid(alpha=0.7),
+    Markov(alpha=0.7, rho=0.3, start="carry"),
     Drift(alpha_start=0.85, alpha_end=0.62, tokens=128),
 )
 
@@ -39,31 +55,106 @@ class Disagreement:
 
 
 def check_engine(lab: Lab) -> list[Disagreement]:
-    """Mean accepted length, P(A = 0) and P(full) of every kind of process; empty if all agree.
+    """Means, probabilities, totals and spread of every kind of process, and the checking kernel; empty if all agree.
 
-    A false alarm has probability below `FALSE_VERDICT` over all of them.
+    A false alarm has probability below `CHECK_SHARE` over all of them.
     """
     lab.simulate((Need(process, KAPPAS) for process in PROCESSES), WINDOWS)
-    level = 1.0 - FALSE_VERDICT / (3 * len(KAPPAS) * len(PROCESSES))
-    return [found for process in PROCESSES for found in _check(process, lab, level)]
+    level = 1.0 - CHECK_SHARE / (8 * len(KAPPAS) * (len(PROCESSES) + len(JUDGED)))
+    found = [wrong for process in PROCESSES for wrong in _check(process, lab.counts(process), level)]
+    return found + [wrong for process in JUDGED for wrong in _check_tokens(process, lab.seed, level)]
 
 
-def _check(process: Process, lab: Lab, level: float) -> Sequence[Disagreement]:
-    counts = lab.counts(process)
-    n, trials = counts.by_unit("n"), counts.total("n")
+def _check(process: Process, counts: Counts, level: float) -> Iterator[Disagreement]:
     laws = [theory.window(process, kappa) for kappa in counts.kappas]
-    mean = ratio(counts.by_unit("accepted"), n)
-    half = student(level, counts.units) * mean.error
-    ranges = {"E[A]": (mean.value - half, mean.value + half, [law.mean_accepted for law in laws])}
+    n = counts.by_unit("n")
+    t = student(level, counts.units)
+    for name, column, truth in (
+        ("E[A]", "accepted", [law.mean_accepted for law in laws]),
+        ("E[tokens]", "tokens", [law.mean_tokens for law in laws]),
+        ("E[drafted]", "drafted", [law.mean_drafted for law in laws]),
+        ("E[A²]", "accepted_sq", [law.var_accepted + law.mean_accepted**2 for law in laws]),
+    ):
+        mean = ratio(counts.by_unit(column), n)
+        half = t * mean.error + 1e-9 * np.abs(mean.value)
+        yield from _outside(f"{name} of {process}", counts.kappas, truth, mean.value - half, mean.value + half)
     for name, hits, truth in (
         ("P(A = 0)", counts.by_unit("zero"), [law.p_zero_accepted for law in laws]),
         ("P(no rejection)", n - counts.by_unit("rejected"), [law.p_full for law in laws]),
     ):
-        share = ratio(hits, n)
-        low, high = proportion(share.value, share.error, trials, counts.units, counts.fresh, level)
-        ranges[name] = (low, high, truth)
-    out = []
-    for name, (low, high, truth) in ranges.items():
-        for i in np.flatnonzero((np.array(truth) < low - 1e-12) | (np.array(truth) > high + 1e-12)):
-            out.append(Disagreement(f"{name} of {process} at κ = {counts.kappas[i]}", truth[i], low[i], high[i]))
-    return out
+        own = ratio(hits, n)
+        low, high = proportion(own.value, own.error, counts.total("n"), counts.units, counts.fresh, level)
+        yield from _outside(f"{name} of {process}", counts.kappas, truth, low, high)
+    yield from _totals(process, counts)
+    yield from _spread(process, counts)
+
+
+def _outside(
+    what: str, kappas: tuple[int, ...], truth: list[float], low: Floats, high: Floats
+) -> Iterator[Disagreement]:
+    for i in np.flatnonzero((np.array(truth) < low - 1e-12) | (np.array(truth) > high + 1e-12)):
+        yield Disagreement(f"{what} at κ = {kappas[i]}", truth[i], float(low[i]), float(high[i]))
+
+
+def _totals(process: Process, counts: Counts) -> Iterator[Disagreement]:
+    """The histogram must hold exactly the rounds that the lanes add up to."""
+    for i, (kappa, histogram) in enumerate(zip(counts.kappas, counts.histograms, strict=True)):
+        drafted, accepted = np.indices(histogram.shape)
+        sums = dict(zip(SUMS, counts.sums[i].sum(axis=0), strict=True))
+        weights = {
+            "n": np.ones_like(histogram),
+            "accepted": accepted,
+            "drafted": drafted,
+            "accepted_sq": accepted**2,
+            "rejected": accepted < drafted,
+            "accepted_rejected": accepted * (accepted < drafted),
+            "zero": accepted == 0,
+        }
+        for name, weight in weights.items():
+            total = float((histogram * weight).sum())
+            if total != float(sums[name]):
+                yield Disagreement(
+                    f"total {name} of {process} at κ = {kappa}", total, float(sums[name]), float(sums[name])
+                )
+
+
+def _spread(process: Process, counts: Counts) -> Iterator[Disagreement]:
+    """Variance of Σ A between units against the exact one: lanes that share words, or a wrong dependence, show here."""
+    plan = layout(process, WINDOWS, KAPPAS)
+    if plan.generations > 1:
+        return
+    for i, kappa in enumerate(counts.kappas):
+        _, covariance = theory.unit_counts(process, kappa, plan.rounds or 1)
+        j = np.arange(kappa + 1)
+        exact = float(j @ covariance @ j)
+        totals = counts.by_unit("accepted")[i]
+        seen = float(totals.var(ddof=1))
+        pairs = totals[: len(totals) // 2 * 2].reshape(-1, 2).sum(axis=1)  # lanes 2l and 2l + 1 read halves of one word
+        for name, value, units in (
+            ("lane totals", seen, len(totals)),
+            ("pairs of lanes", pairs.var(ddof=1) / 2, len(pairs)),
+        ):
+            half = LARGE_SIGMA * exact * np.sqrt(_kurtosis(totals) / units)
+            if abs(value - exact) > half + 1e-9:
+                yield Disagreement(f"variance of {name} of {process} at κ = {kappa}", exact, value - half, value + half)
+
+
+def _kurtosis(x: Floats) -> float:
+    """Fourth moment over squared variance, less 1: what the variance of a variance is made of; at least 2."""
+    centred = x - x.mean()
+    second = float((centred**2).mean())
+    return max(2.0, float((centred**4).mean()) / second**2 - 1.0) if second > 0.0 else 2.0
+
+
+def _check_tokens(process: Process, seed: int, level: float) -> Iterator[Disagreement]:
+    """P(A = j) by the token-by-token kernel, whose words are its own."""
+    kappa = 4
+    job = JudgedJob(process, kappa, WINDOWS, seed)
+    accepted, _ = play_tokens(job, range(job.layout.chunks))
+    by_lane: NDArray[np.int64] = accepted.sum(axis=1)
+    rounds = by_lane.sum(axis=1)
+    own = ratio(by_lane.T, np.tile(rounds, (kappa + 1, 1)))
+    trials = np.full(kappa + 1, rounds.sum())
+    low, high = proportion(own.value, own.error, trials, len(rounds), process.unit == "window", level)
+    truth = [float(p) for p in theory.window(process, kappa).pmf_accepted]
+    yield from _outside(f"P(A = j) of {process} token by token, j", tuple(range(kappa + 1)), truth, low, high)

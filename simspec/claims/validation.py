@@ -37,7 +37,7 @@ PRICED = Cost(c_d=0.1)
 
 _SCHEMA = pa.schema(
     [(name, pa.string()) for name in ("id", "reading", "section", "statement", "verdict", "expected")]
-    + [("expected_low", pa.float64()), ("expected_high", pa.float64()), ("observed", pa.float64())]
+    + [(name, pa.float64()) for name in ("stated", "expected_low", "expected_high", "observed")]
     + [("low", pa.float64()), ("high", pa.float64()), ("exact", pa.float64()), ("windows", pa.int64())]
     + [("route", pa.string()), ("instead", pa.string())]
 )
@@ -110,6 +110,8 @@ class Validation:
         for row in rows:
             row["expected_interval"] = [row.pop("expected_low"), row.pop("expected_high")]
             row["interval"] = [row.pop("low"), row.pop("high")]
+            stated = row.pop("stated")
+            row["expected"] = row["expected"] if stated is None else stated
         said = [(sentence, command) for sentence, command in note.get("sentences", [])]
         return Validation(rows, said, note.get("disagreements", []), found.path, note["provenance"].get("seconds", 0.0))
 
@@ -166,14 +168,15 @@ def validate(
     """Judge every claim and store sweeps and verdicts; see `simspec.validate`."""
     Scenario.from_dict({"name": "seed", "process": {"type": "iid"}, "seed": seed})  # one place knows the range of seeds
     folder = Path(output) if output is not None else default_folder(quick, seed)
-    _check_folder(folder)
+    mode = "quick" if quick else "full"
+    _check_folder(folder, mode, seed)
     began = time.monotonic()
     lab = Lab(seed, threads, progress)
     claims = all_claims()
     needs = [need for claim in claims for need in claim.quantity.needs if not need.judged]
     warm([Job(Simulation(need.process), need.kappas, 1, seed) for need in needs], progress)
     disagreements = [str(found) for found in check_engine(lab)]
-    verdicts = [] if disagreements else judge(claims, lab, STAGES["quick" if quick else "full"])
+    verdicts = [] if disagreements else judge(claims, lab, STAGES[mode])
     disagreements += [_says(verdict) for verdict in verdicts if verdict.verdict == "engine-disagreement"]
     rows = [verdict.to_dict() for verdict in verdicts]
     if disagreements:
@@ -183,7 +186,7 @@ def validate(
     if progress is not None:
         progress.say("writing Parquet")
     result.seconds = round(time.monotonic() - began, 2)
-    _store(result, lab, "quick" if quick else "full", seed, needs)
+    _store(result, lab, mode, seed, needs)
     return result
 
 
@@ -201,19 +204,28 @@ def _unjudged(row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _check_folder(folder: Path) -> None:
-    """Refuse a place that holds something else, before any work."""
+def _check_folder(folder: Path, mode: str, seed: int) -> None:
+    """Refuse a place that holds something else, or another run, before any work."""
     if folder.exists() and not folder.is_dir():
         raise DatasetError(f"{folder}: is a file; allowed: a new folder, or one that simspec validate wrote")
-    if folder.is_dir() and any(folder.iterdir()) and (read_manifest(folder) or {}).get("kind") != "claims":
-        raise DatasetError(f"{folder}: holds other files; allowed: a new folder, or one that simspec validate wrote")
-    store.make_folder(folder.parent)
+    found = read_manifest(folder) if folder.is_dir() else None
+    if found is None:
+        if folder.is_dir() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
+            raise DatasetError(
+                f"{folder}: holds other files; allowed: a new folder, or one that simspec validate wrote"
+            )
+    elif (found.get("kind"), found.get("mode"), found.get("seed")) != ("claims", mode, seed):
+        there = f"{found.get('kind', 'sweep')} {found.get('mode', '')} seed {found.get('seed')}"
+        raise DatasetError(f"{folder}: holds another run ({there}); choose another folder with -o")
+    store.make_folder(folder)
 
 
 def _store(result: Validation, lab: Lab, mode: str, seed: int, needs: Sequence[Need]) -> None:
-    """Write everything beside the final place, then move it there in one step."""
+    """Write everything beside the final place, then move it there; files that are not ours stay."""
     folder = result.path
-    building = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.tmp")
+    for left in folder.glob(".building-*"):
+        shutil.rmtree(left, ignore_errors=True)  # of a run that was killed
+    building = folder / f".building-{uuid.uuid4().hex}"
     try:
         store.make_folder(building)
         _write_sweeps(building, lab, mode, seed, needs)
@@ -231,9 +243,12 @@ def _store(result: Validation, lab: Lab, mode: str, seed: int, needs: Sequence[N
             "provenance": provenance() | {"seconds": result.seconds},
         }
         store.write_json(manifest, building / store.MANIFEST)
-        if folder.exists():
-            shutil.rmtree(folder)
-        os.replace(building, folder)
+        for entry in sorted(building.iterdir()):
+            if (folder / entry.name).is_dir():
+                shutil.rmtree(folder / entry.name)
+            os.replace(entry, folder / entry.name)
+    except OSError as error:
+        raise DatasetError(f"{folder}: cannot be written ({error.strerror or error})") from None
     finally:
         shutil.rmtree(building, ignore_errors=True)
 
@@ -253,11 +268,12 @@ def _write_sweeps(folder: Path, lab: Lab, mode: str, seed: int, needs: Sequence[
 def _write_verdicts(folder: Path, rows: Sequence[dict[str, Any]]) -> None:
     flat = []
     for row in rows:
-        expected = row["expected"] if isinstance(row["expected"], str) else _figure(row["expected"])
+        stated = None if isinstance(row["expected"], str) else float(row["expected"])
+        expected = row["expected"] if stated is None else _figure(stated)
         low, high = row["expected_interval"]
         flat.append(
             row
-            | {"expected": expected, "expected_low": low, "expected_high": high}
+            | {"expected": expected, "stated": stated, "expected_low": low, "expected_high": high}
             | {"low": row["interval"][0], "high": row["interval"][1]}
         )
     columns = {name: [row[name] for row in flat] for name in _SCHEMA.names}

@@ -72,7 +72,7 @@ def numbers(flag: str, words: list[str]) -> list[float]:
 
 def print_json(value: Any) -> None:
     """One JSON document on stdout; numbers that do not exist become null."""
-    json.dump(_finite(value), sys.stdout, ensure_ascii=False, indent=1, allow_nan=False)
+    json.dump(_finite(value), sys.stdout, ensure_ascii=True, indent=1, allow_nan=False)
     sys.stdout.write("\n")
 
 

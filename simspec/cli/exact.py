@@ -119,4 +119,9 @@ def _from_list(kind: str, values: list[float], tokens: int | None) -> dict[str, 
         return {"type": kind, "survival" if kind == "survival" else "alphas": values}
     if len(values) != 2:
         raise ParameterError("drift", f"--drift takes two rates, FIRST,LAST; {len(values)} given")
-    return {"type": "drift", "alpha_start": values[0], "alpha_end": values[1], "tokens": tokens or 1024}
+    return {
+        "type": "drift",
+        "alpha_start": values[0],
+        "alpha_end": values[1],
+        "tokens": 1024 if tokens is None else tokens,
+    }

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import io
 import os
 import re
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from simspec.cli import exact, run, show, validate
+from simspec.cli import compare, exact, run, show, solve, trace, validate
 
-COMMANDS = (exact, run, show, validate)
+COMMANDS = (exact, run, show, compare, validate, trace, solve)
 
 _EPILOG = """\
 start here:
@@ -23,7 +25,7 @@ start here:
 
 words: κ (kappa) is γ, num_speculative_tokens (vLLM), speculative_num_steps (SGLang), --draft-max (llama.cpp),
 max_draft_len (TensorRT-LLM).  α (alpha) is the acceptance rate of one examined draft token, not accepted/drafted.
-Costs are in plain target steps.  Exit codes: 0 done, 1 a disagreement was found, 2 bad input, 130 interrupted."""
+Costs are in plain target steps.  Exit codes: 0 done, 1 a disagreement or difference found, 2 bad input, 130 stopped."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -62,6 +64,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     args = parser().parse_args(arguments)
+    warnings.filterwarnings("ignore", category=RuntimeWarning, module="numpy|simspec.theory|simspec.stats")
     if args.version:
         from importlib.metadata import version
 
@@ -72,6 +75,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     from simspec.model.errors import ParameterError, SimspecError
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that knows no κ still gets the answer
     try:
         return int(args.do(args))
     except ParameterError as error:
@@ -79,19 +85,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SimspecError as error:
         print(error, file=sys.stderr)
     except KeyboardInterrupt:
-        print(f"simspec {args.command}: interrupted; what was finished is kept", file=sys.stderr)
+        print(f"simspec {args.command}: interrupted; finished parts are kept, simspec run continues", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of our output went away, e.g. `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except (OSError, UnicodeError) as error:  # a full disk under stdout, a name no file system takes
+        print(f"simspec {args.command}: {error}", file=sys.stderr)
     return 2
 
 
 def entry() -> NoReturn:
     """Console script."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    code = main()
-    sys.stdout.flush()
+    try:
+        code = main()
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except KeyboardInterrupt:  # before a command had begun
+        code = 130
+    except OSError as error:
+        code = 2
+        os.write(2, f"simspec: stdout cannot be written ({error.strerror})\n".encode())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.exit(code)
 
 

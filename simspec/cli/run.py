@@ -45,20 +45,23 @@ def do(args: argparse.Namespace) -> int:
         progress.say("reading the scenario")
         from simspec.cli.common import print_json
         from simspec.model import Scenario
+        from simspec.model.scenario import POINTS_LIMIT
         from simspec.run.sweep import plan, sweep
 
-        scenario = Scenario.from_toml(args.scenario, args.seed, args.windows, args.max_points)
+        most = args.max_points or POINTS_LIMIT
+        scenario = Scenario.from_toml(args.scenario, args.seed, args.windows, most)
         if args.dry_run:
-            return _dry_run(plan(scenario), args)
-        dataset = sweep(scenario, args.output, args.threads, progress)
+            return _dry_run(plan(scenario, most), args)
+        dataset = sweep(scenario, args.output, args.threads, progress, most)
         progress.say("summing up")
         best = dataset.best()
     if args.json:
-        print_json({"folder": str(dataset.path), "scenario": scenario.to_dict(), "points": best.to_dict("records")})
+        print_json({"folder": str(dataset.path), "scenario": scenario.to_dict(), "points": best.to_dict("records"),
+                    "failed": dataset.failed})  # fmt: skip
     else:
         print(dataset.summary())
         print(f"look again: simspec show {dataset.path}; in Python: simspec.read({str(dataset.path)!r}).estimates")
-    return 0
+    return 2 if dataset.failed else 0
 
 
 def _dry_run(todo: Plan, args: argparse.Namespace) -> int:
@@ -67,11 +70,12 @@ def _dry_run(todo: Plan, args: argparse.Namespace) -> int:
     from simspec.text import plural
 
     threads = args.threads or default_threads()
+    rounds, seconds = todo.forecast(threads)
     figures = {
         "points": todo.points,
         "simulations": sum(len(part) for part in todo.parts),
-        "windows": todo.windows,
-        "seconds": round(todo.seconds(threads), 1),
+        "windows": rounds,
+        "seconds": round(seconds, 1),
         "threads": threads,
         "bytes": todo.bytes,
         "parts": len(todo.parts),

@@ -30,7 +30,7 @@ def count_fresh(keys, chunk, lanes, rounds, thresholds, runs):
 
 @njit
 def count_carried(keys, chunk, lanes, rounds, thresholds, on_reject, on_full, start, runs):
-    """As `count_fresh` for windows whose row is set by the outcome before; ``runs[lane, κ]`` counts full windows."""
+    """As `count_fresh` for windows whose row follows from the row and outcome before; ``runs[lane, κ]``: full ones."""
     kappa = thresholds.shape[1]
     state = np.empty((4, GENERATORS), np.uint64)
     pairs = np.empty(GENERATORS, np.uint64)
@@ -39,7 +39,7 @@ def count_carried(keys, chunk, lanes, rounds, thresholds, on_reject, on_full, st
     seed_generators(keys, chunk, state)
     next_words(state, pairs)
     for lane in range(lanes):
-        row[lane] = on_full if np.int64(words[lane]) < start else on_reject
+        row[lane] = locate(np.int64(words[lane]), start)
     for _ in range(rounds):
         next_words(state, pairs)
         for lane in range(lanes):
@@ -48,7 +48,7 @@ def count_carried(keys, chunk, lanes, rounds, thresholds, on_reject, on_full, st
             while g < kappa and word < thresholds[row[lane], g]:
                 g += 1
             runs[lane, g] += 1
-            row[lane] = on_full if g == kappa else on_reject
+            row[lane] = on_full[row[lane]] if g == kappa else on_reject[row[lane]]
 
 
 @njit
@@ -153,6 +153,43 @@ def count_urn(keys, chunk, lanes, requests, kappa, alpha, rho, tokens, going, tr
             run[lane] = 0
             if over:
                 position[lane], accepted[lane], examined[lane] = 0, 0, 0
+                left[lane] -= 1
+                playing -= left[lane] == 0
+
+
+@njit
+def count_dense(keys, chunk, lanes, repeats, kappa, chances, offsets, truncate, sums, histogram):
+    """Lane l replays request 64·chunk + l ``repeats`` times: one word per examined draft, by output position."""
+    state = np.empty((4, GENERATORS), np.uint64)
+    pairs = np.empty(GENERATORS, np.uint64)
+    words = pairs.view(np.uint32)
+    left = np.full(lanes, repeats)
+    position = np.zeros(lanes, np.int64)
+    run = np.zeros(lanes, np.int64)
+    seed_generators(keys, chunk, state)
+    playing = lanes
+    while playing > 0:
+        next_words(state, pairs)
+        for lane in range(lanes):
+            if left[lane] == 0:
+                continue
+            first = offsets[2 * GENERATORS * chunk + lane]
+            tokens = offsets[2 * GENERATORS * chunk + lane + 1] - first
+            here = position[lane]
+            drafted = min(kappa, tokens - 1 - here) if truncate else kappa
+            if run[lane] < drafted:
+                at = min(here + run[lane], tokens - 1)  # past the end the last chance is repeated
+                if np.int64(words[lane]) < chances[first + at]:
+                    run[lane] += 1
+                    if run[lane] < drafted:
+                        continue
+            emitted = min(run[lane] + 1, tokens - here)
+            add_round(sums[lane], drafted, run[lane], emitted)
+            histogram[drafted, run[lane]] += 1
+            run[lane] = 0
+            position[lane] = here + emitted
+            if position[lane] == tokens:
+                position[lane] = 0
                 left[lane] -= 1
                 playing -= left[lane] == 0
 

@@ -1,8 +1,9 @@
-"""What can a process be turned into?  Five integer forms, each played by one kernel; there are no others.
+"""What can a process be turned into?  Seven integer forms, each played by one kernel or none; there are no others.
 
 `FreshRow` and `CarriedRows` draw the uncapped run G of a window from one word, A = min(G, κ), so the draw depends on
 neither κ nor policy.  `Requests` draws a row per output sequence, `Urn` learns from its own outcomes, `Steps` moves a
-hidden state once per draft.  Fresh forms answer every κ from one run at the longest.
+hidden state once per draft, `Replay` and `Dense` go through what was measured.  Fresh forms answer every κ from one
+run at the longest.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from simspec.kernels import count
 from simspec.kernels.tally import SUMS, Tally, fold
+from simspec.kernels.words import LANES
 
 NOTHING = np.zeros(0, np.int64)
 
@@ -40,23 +42,28 @@ class FreshRow:
 
 @dataclass(frozen=True)
 class CarriedRows:
-    """Windows whose law is set by the outcome before: row 0 after a rejection, row 1 after a full window.
+    """Windows whose law is a row of a table; the next row follows from this one and from the outcome.
 
     Attributes
     ----------
-    thresholds : int64 array (2, κ)
-    start : int
-        The lane's first row is 1 when its word 0 lies below this threshold.
+    thresholds : int64 array (rows, κ)
+    on_reject, on_full : int64 array (rows,)
+        Next row after a rejection, after a full window.
+    start : int64 array (rows,)
+        Cumulative thresholds of the lane's first row.
     """
 
     thresholds: np.ndarray
-    start: int
+    on_reject: np.ndarray
+    on_full: np.ndarray
+    start: np.ndarray
     fresh: ClassVar[bool] = False
 
     def play(self, keys: np.ndarray, chunk: int, lanes: int, rounds: int, kappa: int) -> Tally:
         """Tally of one chunk."""
         out = np.zeros((lanes, kappa + 1), np.int64)
-        count.count_carried(keys, chunk, lanes, rounds, self.thresholds, 0, 1, self.start, out)
+        follow = (self.on_reject, self.on_full, self.start)
+        count.count_carried(keys, chunk, lanes, rounds, self.thresholds, *follow, out)
         return fold(out, kappa)
 
 
@@ -166,7 +173,60 @@ class Steps:
         return fold(self.runs(keys, chunk, lanes, rounds, kappa), kappa)
 
 
-Form = FreshRow | CarriedRows | Requests | Urn | Steps
+@dataclass(frozen=True)
+class Replay:
+    """Measured rounds, one request per lane; nothing is random.
+
+    Attributes
+    ----------
+    accepted : int64 array (rounds,)
+        Accepted length of each round.
+    offsets : int64 array (requests + 1,)
+        Request r holds the rounds offsets[r] … offsets[r + 1] − 1.
+    """
+
+    accepted: np.ndarray
+    offsets: np.ndarray
+    fresh: ClassVar[bool] = False
+
+    def play(self, keys: np.ndarray, chunk: int, lanes: int, repeats: int, kappa: int) -> Tally:
+        """Tally of the 64 requests of one chunk at min(A, κ)."""
+        out = np.zeros((lanes, kappa + 1), np.int64)
+        for lane in range(lanes):
+            first, last = self.offsets[LANES * chunk + lane : LANES * chunk + lane + 2]
+            out[lane] = np.bincount(np.minimum(self.accepted[first:last], kappa), minlength=kappa + 1) * repeats
+        return fold(out, kappa)
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A chance of acceptance at every output position, one request per lane, replayed ``repeats`` times.
+
+    Attributes
+    ----------
+    chances : int64 array (positions,)
+        Thresholds by output position, requests one after another.
+    offsets : int64 array (requests + 1,)
+        As in `Replay`.
+    truncate : bool
+        Whether the last drafts of a request are cut to what is still needed.
+    """
+
+    chances: np.ndarray
+    offsets: np.ndarray
+    truncate: bool = True
+    fresh: ClassVar[bool] = False
+
+    def play(self, keys: np.ndarray, chunk: int, lanes: int, repeats: int, kappa: int) -> Tally:
+        """Tally of the 64 requests of one chunk."""
+        sums, histogram = _empty(lanes, kappa)
+        count.count_dense(
+            keys, chunk, lanes, repeats, kappa, self.chances, self.offsets, self.truncate, sums, histogram
+        )
+        return Tally(kappa, sums, histogram)
+
+
+Form = FreshRow | CarriedRows | Requests | Urn | Steps | Replay | Dense
 
 
 def _empty(lanes: int, kappa: int) -> tuple[np.ndarray, np.ndarray]:

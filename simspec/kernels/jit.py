@@ -37,15 +37,16 @@ def _fingerprint() -> str:
 
 
 def _use_own_cache() -> bool:
-    folder = _cache_home() / _fingerprint()
+    folder = Path()
     try:
+        folder = _cache_home() / _fingerprint()
         folder.mkdir(parents=True, exist_ok=True)
         writable = os.access(folder, os.W_OK)
     except (OSError, RuntimeError):  # RuntimeError: there is no home folder
         writable = False
     if not writable:
         warnings.warn(
-            f"the kernel cache {folder} cannot be written, so kernels are compiled anew in every process; "
+            f"the kernel cache ({folder}) cannot be written, so kernels are compiled anew in every process; "
             "set SIMSPEC_CACHE_DIR to a writable folder",
             RuntimeWarning,
             stacklevel=2,

@@ -6,11 +6,21 @@ from collections.abc import Callable
 
 import numpy as np
 
-from simspec.kernels.arithmetic import geometric, power, threshold
+from simspec.kernels.arithmetic import cumulative, geometric, power, stationary, threshold
 from simspec.kernels.forms import CarriedRows, Form, FreshRow
 from simspec.kernels.lower_chains import copula_form, hmm_form, token_chain_form
 from simspec.kernels.lower_requests import beta_requests, discrete_requests, drift_requests
-from simspec.model import BetaMixture, DiscreteMixture, Iid, Markov, ParameterError, Position, Process, Survival
+from simspec.model import (
+    BetaMixture,
+    DiscreteMixture,
+    Iid,
+    Markov,
+    ParameterError,
+    Position,
+    Process,
+    RowProcess,
+    Survival,
+)
 
 
 def chain_rates(process: Markov) -> tuple[float, float]:
@@ -55,7 +65,27 @@ def _markov(process: Markov, kappa: int) -> Form:
         return FreshRow(threshold(geometric(process.alpha, stay, kappa)))
     after_reject, after_full, full = window_start(process, kappa)
     table = np.stack([geometric(after_reject, stay, kappa), geometric(after_full, stay, kappa)])
-    return CarriedRows(threshold(table), start=int(threshold(full)))
+    return CarriedRows(
+        threshold(table), np.array([0, 0]), np.array([1, 1]), start=cumulative(np.array([1.0 - full, full]))
+    )
+
+
+def _rows(process: RowProcess, kappa: int) -> Form:
+    """A user's table of rows."""
+    table = process.checked_rows(kappa)
+    thresholds = threshold(np.array(table.survival, float).reshape(len(table.survival), kappa))
+    if len(table.survival) == 1:
+        return FreshRow(thresholds[0])
+    on_reject, on_full = np.array(table.on_reject), np.array(table.on_full)
+    full = np.array([row[-1] for row in table.survival]) if kappa else np.ones(len(on_full))
+    chain = np.zeros((len(full), len(full)))
+    for row, share in enumerate(full):
+        chain[row, on_full[row]] += share
+        chain[row, on_reject[row]] += 1.0 - share
+    law = stationary(chain)
+    if law is None:
+        raise ParameterError("kappa", f"kappa = {kappa}: the rows fall into parts that never meet; allowed: others")
+    return CarriedRows(thresholds, on_reject, on_full, cumulative(law))
 
 
 def _discrete(process: DiscreteMixture, kappa: int) -> Form:
@@ -101,6 +131,8 @@ def form(process: Process, kappa: int) -> Form:
         κ cannot be asked of this process, or it has no integer form.
     """
     process.check_kappa(kappa)
+    if isinstance(process, RowProcess):
+        return _rows(process, kappa)
     if process.type not in LOWERINGS:
         raise ParameterError("type", f"type = {process.type!r} cannot be simulated; known: {', '.join(LOWERINGS)}")
     return LOWERINGS[process.type](process, kappa)

@@ -6,10 +6,7 @@ import numpy as np
 
 from simspec.kernels.arithmetic import cumulative, geometric, power, threshold
 from simspec.kernels.forms import NOTHING, Requests, Urn
-from simspec.model import BetaMixture, DiscreteMixture, Drift, ParameterError
-
-TABLE_LIMIT = 2**27
-"""Largest number of thresholds of one table (1 GiB of int64)."""
+from simspec.model import BetaMixture, DiscreteMixture, Drift
 
 
 def padded_rates(process: Drift, kappa: int) -> np.ndarray:
@@ -21,10 +18,6 @@ def padded_rates(process: Drift, kappa: int) -> np.ndarray:
 def drift_requests(process: Drift, kappa: int) -> Requests:
     """Row = output position."""
     n, rates = process.n_tokens, padded_rates(process, kappa)
-    if n * max(kappa, 1) > TABLE_LIMIT:
-        raise ParameterError(
-            "tokens", f"tokens × kappa = {n} × {kappa} needs a table of {n * kappa:,} entries; allowed: {TABLE_LIMIT:,}"
-        )
     table = np.empty((n, kappa))
     run = np.ones(n)
     for j in range(kappa):

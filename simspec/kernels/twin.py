@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from simspec.kernels.forms import CarriedRows, FreshRow, Requests, Steps, Urn
+from simspec.kernels.forms import CarriedRows, Dense, FreshRow, Requests, Steps, Urn
 from simspec.kernels.tally import SUMS
-from simspec.kernels.words import GENERATORS, GOLD, MIX_1, MIX_2
+from simspec.kernels.words import GENERATORS, GOLD, LANES, MIX_1, MIX_2
 
 _MASK = 2**64 - 1
 
@@ -60,11 +60,11 @@ def carried_lane(keys: np.ndarray, chunk: int, lane: int, rounds: int, form: Car
     kappa = form.thresholds.shape[1]
     out = np.zeros(kappa + 1, np.int64)
     words = lane_words(keys, chunk, lane)
-    row = 1 if next(words) < form.start else 0
+    row = _first_above(next(words), form.start)
     for _ in range(rounds):
         accepted = _run(next(words), form.thresholds[row])
         out[accepted] += 1
-        row = 1 if accepted == kappa else 0
+        row = int(form.on_full[row] if accepted == kappa else form.on_reject[row])
     return out
 
 
@@ -139,6 +139,30 @@ def urn_lane(
                 hits += 1
                 accepted += 1
             emitted, over = _emitted(form, words, accepted, position)
+            book.enter(drafted, accepted, emitted)
+            position += emitted
+    return book.close()
+
+
+def dense_lane(
+    keys: np.ndarray, chunk: int, lane: int, repeats: int, kappa: int, form: Dense
+) -> tuple[np.ndarray, np.ndarray]:
+    """Totals and histogram of one measured request, replayed ``repeats`` times."""
+    book, words = _Book(kappa), lane_words(keys, chunk, lane)
+    first, last = (int(x) for x in form.offsets[LANES * chunk + lane : LANES * chunk + lane + 2])
+    chances = form.chances[first:last]
+    for _ in range(repeats):
+        position = 0
+        while position < len(chances):
+            drafted = min(kappa, len(chances) - 1 - position) if form.truncate else kappa
+            accepted = 0
+            if drafted == 0:
+                next(words)  # a round without a draft still takes its turn
+            while accepted < drafted:
+                if next(words) >= int(chances[min(position + accepted, len(chances) - 1)]):
+                    break
+                accepted += 1
+            emitted = min(accepted + 1, len(chances) - position)
             book.enter(drafted, accepted, emitted)
             position += emitted
     return book.close()

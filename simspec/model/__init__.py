@@ -9,10 +9,12 @@ from simspec.model.iid import Iid
 from simspec.model.markov import Markov
 from simspec.model.mixture import BetaMixture, DiscreteMixture
 from simspec.model.position import Position
-from simspec.model.process import KAPPA_LIMIT, Process, Processes
+from simspec.model.process import KAPPA_LIMIT, Process, Processes, register_process
+from simspec.model.rows import RowProcess, RowTable
 from simspec.model.scenario import Scenario
 from simspec.model.simulation import Simulation
 from simspec.model.survival import Survival
+from simspec.model.trace import Trace
 
 __all__ = [
     "KAPPA_LIMIT",
@@ -29,10 +31,14 @@ __all__ = [
     "Position",
     "Process",
     "Processes",
+    "RowProcess",
+    "RowTable",
     "Scenario",
     "ScenarioError",
     "SimspecError",
     "Simulation",
     "Survival",
     "TokenChain",
+    "Trace",
+    "register_process",
 ]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
-from simspec.model.errors import ParameterError, did_you_mean
+from simspec.model.errors import ParameterError, did_you_mean, shown
 
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 """A probability, 0 ≤ x ≤ 1."""
@@ -74,7 +74,9 @@ def _number_in(value: Any) -> str:
 
 
 def _tuples(value: Any) -> Any:
-    """Lists of lists as tuples of tuples, since parameters are hashable."""
+    """Lists of lists as tuples of tuples, since parameters are hashable; numpy values as plain ones."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
     return tuple(_tuples(entry) for entry in value) if isinstance(value, (list, tuple)) else value
 
 
@@ -117,17 +119,17 @@ def _first_error(error: ValidationError, model: type[BaseModel], data: dict[str,
         return ParameterError(name, f"{name} is missing; it takes {_meaning(name, model)}")
     value = detail["input"]
     if kind == "literal_error":
-        return ParameterError(name, f"{spelled} = {value!r} is unknown; allowed: {detail['ctx']['expected']}")
+        return ParameterError(name, f"{spelled} = {shown(value)} is unknown; allowed: {detail['ctx']['expected']}")
     if kind in _KINDS:
-        told = f"{spelled} = {value!r} is not {_KINDS[kind]}; allowed: {_allowed(name, model)}"
+        told = f"{spelled} = {shown(value)} is not {_KINDS[kind]}; allowed: {_allowed(name, model)}"
         return ParameterError(name, told + _number_in(value))
     if kind in ("greater_than_equal", "greater_than", "less_than_equal", "less_than"):
-        told = f"{spelled} = {value!r} is out of range; allowed: {_allowed(name, model)}"
+        told = f"{spelled} = {shown(value)} is out of range; allowed: {_allowed(name, model)}"
         percent = "1" in told.split("≤")[-1] and isinstance(value, (int, float)) and 1 < value <= 100
         return ParameterError(
             name, told + (f"; a fraction is meant, {value / 100:g} rather than {value:g}%" if percent else "")
         )
-    return ParameterError(name, f"{spelled} = {value!r}: {detail['msg']}")
+    return ParameterError(name, f"{spelled} = {shown(value)}: {detail['msg']}")
 
 
 def _meaning(name: str, model: type[BaseModel]) -> str:

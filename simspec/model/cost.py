@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Any
+
+from pydantic import Field, model_validator
 
 from simspec.model.base import Model, NonNegative, Positive
+from simspec.model.errors import ParameterError
 
 
 class Cost(Model):
@@ -22,22 +25,84 @@ class Cost(Model):
         Paid once per round that rejects a draft, ≥ 0.
     off : float
         Cost per token when speculation is switched off altogether, > 0.  1 unless the engine's own loop is dearer.
+    draft_table : list of float
+        Instead of c_d: entry κ is the cost of drafting κ tokens (block drafters), from κ = 0.
+    verify_table : list of float
+        Instead of c0 and c_v: entry κ is the cost of the whole target pass of width κ + 1 (kernel edges), from κ = 0.
 
     Examples
     --------
     >>> Cost(c_d=0.1).of_round(kappa=4, rejected=True)
     1.4
+    >>> Cost(c_d=0.1, verify_table=[1.0, 1.0, 1.3]).of_round(kappa=2, rejected=False)
+    1.5
     """
 
-    c0: Positive = Field(default=1.0, description="the target pass of a round, in plain target steps")
+    c0: NonNegative = Field(default=1.0, description="the target pass of a round, in plain target steps")
     c_d: NonNegative = Field(default=0.0, description="one draft token, in plain target steps")
     c_v: NonNegative = Field(default=0.0, description="verifying one more token, in plain target steps")
     c_r: NonNegative = Field(default=0.0, description="a round with a rejection, in plain target steps")
     off: Positive = Field(default=1.0, description="one token without speculation, in plain target steps")
+    draft_table: tuple[NonNegative, ...] | None = Field(default=None, description="cost of drafting 0, 1, 2, … tokens")
+    verify_table: tuple[Positive, ...] | None = Field(
+        default=None, description="cost of a target pass of width 1, 2, …"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_pass_beside_a_table(cls, data: Any) -> Any:
+        return {"c0": 0.0, **data} if isinstance(data, dict) and data.get("verify_table") is not None else data
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Cost:
+        if self.verify_table is None and self.c0 == 0.0:
+            raise ParameterError("c0", "c0 = 0 is out of range; allowed: 0 < c0 (0 only beside a verify_table)")
+        for table, others in (("verify_table", ("c0", "c_v")), ("draft_table", ("c_d",))):
+            if getattr(self, table) is None:
+                continue
+            if not getattr(self, table):
+                raise ParameterError(table, f"{table} = [] is empty; allowed: an entry for κ = 0, 1, 2, …")
+            for other in others:
+                if getattr(self, other) != 0.0:
+                    raise ParameterError(other, f"{other} = {getattr(self, other):g} beside {table}; leave it out")
+        return self
+
+    @property
+    def longest_draft(self) -> int | None:
+        """Largest κ the tables cover; None without tables."""
+        sizes = [len(table) for table in (self.draft_table, self.verify_table) if table is not None]
+        return min(sizes) - 1 if sizes else None
+
+    def check_kappa(self, kappa: int) -> None:
+        """Raise `ParameterError` if a table ends before κ = ``kappa``."""
+        limit = self.longest_draft
+        if limit is not None and kappa > limit:
+            raise ParameterError("kappa", f"kappa = {kappa} is beyond the cost tables; allowed: 0 ≤ kappa ≤ {limit}")
+
+    def base(self, drafted: int) -> float:
+        """Cost of a round with so many drafts, without rollback."""
+        self.check_kappa(drafted)
+        draft = drafted * self.c_d if self.draft_table is None else self.draft_table[drafted]
+        verify = self.c0 + drafted * self.c_v if self.verify_table is None else self.verify_table[drafted]
+        return verify + draft
 
     def of_round(self, kappa: int, rejected: bool) -> float:
         """Cost of one round with ``kappa`` drafts."""
-        return self.c0 + kappa * (self.c_d + self.c_v) + (self.c_r if rejected else 0.0)
+        return self.base(kappa) + (self.c_r if rejected else 0.0)
+
+    def numbers(self) -> dict[str, float]:
+        """c0, c_d, c_v, c_r and off."""
+        return {key: getattr(self, key) for key in ("c0", "c_d", "c_v", "c_r", "off")}
+
+    def tables(self) -> dict[str, Any]:
+        """The tables that are given."""
+        return {
+            key: list(getattr(self, key)) for key in ("draft_table", "verify_table") if getattr(self, key) is not None
+        }
+
+    def identity(self) -> dict[str, Any]:
+        return self.numbers() | self.tables()
 
     def __str__(self) -> str:
-        return ", ".join(f"{key} = {value:g}" for key, value in self.model_dump().items())
+        words = [f"{key} = {value:g}" for key, value in self.numbers().items()]
+        return ", ".join(words + [f"{key} of {len(value)} entries" for key, value in self.tables().items()])

@@ -11,6 +11,9 @@ from simspec.model.errors import ParameterError
 from simspec.model.process import Process, Processes
 
 TOKENS_LIMIT = 1_000_000
+TABLE_LIMIT = 2**27
+"""Largest table of rates by position and depth (1 GiB)."""
+
 _NEEDS: dict[str, tuple[str, ...]] = {
     "linear": ("alpha_start", "alpha_end", "tokens"),
     "exponential": ("alpha_start", "alpha_end", "half_life", "tokens"),
@@ -90,6 +93,14 @@ class Drift(Process):
     @property
     def unit(self) -> str:
         return "generation"
+
+    def check_kappa(self, kappa: int) -> None:
+        if self.n_tokens * kappa > TABLE_LIMIT:
+            raise ParameterError(
+                "kappa",
+                f"tokens × kappa = {self.n_tokens:,} × {kappa} needs a table of {self.n_tokens * kappa:,} rates; "
+                f"allowed: {TABLE_LIMIT:,}",
+            )
 
     @property
     def n_tokens(self) -> int:

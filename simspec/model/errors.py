@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+from decimal import Decimal
 
 
 class SimspecError(Exception):
@@ -41,6 +43,23 @@ class ScenarioError(SimspecError):
 
 class DatasetError(SimspecError):
     """A result folder cannot be read, written or continued."""
+
+
+def shown(value: object) -> str:
+    """A value as the user wrote it, cut to a readable length.
+
+    Examples
+    --------
+    >>> from decimal import Decimal
+    >>> shown(Decimal("0.1")), shown("x" * 100)[-1]
+    ('0.1', '…')
+    """
+    try:
+        text = str(value) if isinstance(value, Decimal) else repr(value)
+    except ValueError:  # a whole number of thousands of digits
+        text = "a number of thousands of digits"
+    text = re.sub(r"Decimal\('([^']*)'\)", r"\1", text)
+    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, overload
 
-from simspec.model.errors import ParameterError, did_you_mean
+from simspec.model.errors import ParameterError, did_you_mean, shown
 
 _RANGE_KEYS = ("from", "to", "step")
 
@@ -25,10 +27,10 @@ class Range(Sequence[float]):
     def __init__(self, first: Decimal, last: Decimal, step: Decimal) -> None:
         self.first, self.last, self.step = first, last, step
         self.whole = all(x == x.to_integral_value() and "." not in str(x) for x in (first, last, step))
-        self.size = int((last - first) / step) + 1
+        self.size = int((Fraction(last) - Fraction(first)) / Fraction(step)) + 1
 
     def __len__(self) -> int:
-        return self.size
+        return min(self.size, sys.maxsize)  # `size` is the number; a list of so many is never made
 
     @overload
     def __getitem__(self, index: int) -> float: ...
@@ -49,9 +51,7 @@ class Range(Sequence[float]):
 
 def as_decimal(value: Any) -> Any:
     """Numbers as the decimals they were written as; anything else unchanged."""
-    if isinstance(value, float):
-        return Decimal(repr(value))
-    return value
+    return Decimal(repr(value)) if isinstance(value, float) else value
 
 
 def parse_range(key: str, table: dict[str, Any]) -> Range:
@@ -73,18 +73,19 @@ def parse_range(key: str, table: dict[str, Any]) -> Range:
         if isinstance(value, float):
             value = Decimal(repr(value))
         if isinstance(value, bool) or not isinstance(value, (int, Decimal)) or not Decimal(value).is_finite():
-            raise ParameterError(key, f"{key}.{name} = {value} is not a finite number")
+            raise ParameterError(key, f"{key}.{name} = {shown(value)} is not a finite number")
         ends.append(Decimal(value))
     first, last, step = ends
     if step <= 0:
         raise ParameterError(key, f"{key}.step = {step} is not positive; allowed: step > 0")
     if last < first:
         raise ParameterError(key, f"{key} is empty: from = {first} lies above to = {last}")
-    if (last - first) % step != 0:
+    steps = (Fraction(last) - Fraction(first)) / Fraction(step)
+    if steps.denominator != 1:
         raise ParameterError(
             key,
             f"{key}: step = {step} does not lead from {first} to {last}, and both ends are included; "
-            f"the last value reached is {first + (last - first) // step * step}",
+            f"the last value reached is {float(Fraction(first) + int(steps) * Fraction(step)):g}",
         )
     return Range(first, last, step)
 
@@ -113,7 +114,7 @@ def axis(key: str, value: Any, depth: int = 0) -> Sequence[Any]:
     seen = set()
     for entry in value:
         if isinstance(entry, (list, tuple, dict)):
-            raise ParameterError(key, f"{key} holds {entry!r}; allowed: numbers or texts, or one range table")
+            raise ParameterError(key, f"{key} holds {shown(entry)}; allowed: numbers or texts, or one range table")
         if entry in seen:
             raise ParameterError(key, f"{key} holds {entry} twice; allowed: different values")
         seen.add(entry)
@@ -126,7 +127,7 @@ def _depth(value: Any) -> int:
 
 def size(axes: dict[str, Sequence[Any]]) -> int:
     """Number of combinations, without making them."""
-    return math.prod(len(values) for values in axes.values())
+    return math.prod(getattr(values, "size", len(values)) for values in axes.values())
 
 
 def combinations(axes: dict[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from typing import Any, ClassVar
 
 from pydantic import Field
 
 from simspec.model.base import Model
-from simspec.model.errors import ParameterError, did_you_mean
+from simspec.model.errors import ParameterError, did_you_mean, shown
 
 KAPPA_LIMIT = 256
 """Longest draft a simulation takes; the exact route goes to 1,000."""
@@ -69,6 +70,12 @@ class Processes:
         return process
 
     @classmethod
+    def load_plugins(cls) -> None:
+        """Import what is registered under the entry-point group ``simspec.processes``; each registers its classes."""
+        for point in importlib.metadata.entry_points(group="simspec.processes"):
+            point.load()
+
+    @classmethod
     def make(cls, **keys: Any) -> Process:
         """Build a process from the keys of a ``[process]`` table.
 
@@ -81,6 +88,25 @@ class Processes:
         kind = keys.get("type")
         if kind is None:
             raise ParameterError("type", f"type is missing; known: {', '.join(cls.table)}")
+        if not isinstance(kind, str):
+            raise ParameterError("type", f"type = {shown(kind)} is not a word; known: {', '.join(cls.table)}")
         if kind not in cls.table:
-            raise ParameterError("type", f"type = {kind!r} is unknown{did_you_mean(str(kind), cls.table)}")
+            cls.load_plugins()
+        if kind not in cls.table:
+            raise ParameterError("type", f"type = {shown(kind)} is unknown{did_you_mean(kind, cls.table)}")
         return cls.table[kind](**keys)
+
+
+def register_process(process: type[Process]) -> type[Process]:
+    """Class decorator: make a process known by its ``type`` to scenario files and to every function.
+
+    Raises
+    ------
+    ParameterError
+        Another class already bears that ``type``.
+    """
+    name = process.model_fields["type"].default
+    known = Processes.table.get(name)
+    if known is not None and (known.__module__, known.__qualname__) != (process.__module__, process.__qualname__):
+        raise ParameterError("type", f"type = {name!r} is already taken by {known.__module__}.{known.__qualname__}")
+    return Processes.add(process)

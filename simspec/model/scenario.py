@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import operator
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from simspec.model import grid
 from simspec.model.cost import Cost
-from simspec.model.errors import ParameterError, ScenarioError, did_you_mean
+from simspec.model.errors import ParameterError, ScenarioError, did_you_mean, shown
 from simspec.model.identity import canonical_json
 from simspec.model.process import KAPPA_LIMIT, Process, Processes
 from simspec.model.simulation import Simulation
@@ -60,6 +63,9 @@ class Scenario:
         0 ≤ seed < 2⁶⁴, the only source of randomness.
     level : float
         Confidence level of every interval, 0.5 ≤ level < 1.
+    base : str
+        Folder in which relative trace paths are looked up if the working folder does not hold them; not part of the
+        identity.
     """
 
     name: str
@@ -69,6 +75,7 @@ class Scenario:
     windows: int = DEFAULT_WINDOWS
     seed: int = DEFAULT_SEED
     level: float = 0.95
+    base: str = ""
 
     @staticmethod
     def from_toml(
@@ -86,14 +93,14 @@ class Scenario:
         text = _read_text(Path(path))
         try:
             table = tomllib.loads(text, parse_float=Decimal)
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:  # tomllib's own error is a ValueError
             raise ScenarioError(_syntax_error(path, text, str(error))) from None
         table.setdefault("name", Path(path).stem)
         for key, value in (("seed", seed), ("windows", windows)):
             if value is not None:
                 table[key] = value
         try:
-            scenario = Scenario.from_dict(table)
+            scenario = replace(Scenario.from_dict(table), base=str(Path(path).parent))
             scenario.check(POINTS_LIMIT if most is None else most)
         except ParameterError as error:
             line = _line_of(error.key, key_lines(text))
@@ -116,14 +123,28 @@ class Scenario:
         if not isinstance(cost, dict):
             raise ParameterError("cost", "cost is not a table; allowed: [cost] with c0, c_d, c_v, c_r, off")
         return Scenario(
-            name=_name(table.get("name")),
-            process=tuple(_decimals(entry) for entry in tables),
-            cost=_decimals(cost),
-            kappa=_kappas(table["kappa"]) if table.get("kappa") is not None else None,
-            windows=_whole("windows", table.get("windows", DEFAULT_WINDOWS), 1, WINDOWS_LIMIT),
-            seed=_whole("seed", table.get("seed", DEFAULT_SEED), 0, SEED_LIMIT - 1),
-            level=_level(table.get("level", 0.95)),
+            name=table.get("name", ""),
+            process=tuple(tables),
+            cost=cost,
+            kappa=table.get("kappa"),
+            windows=table.get("windows", DEFAULT_WINDOWS),
+            seed=table.get("seed", DEFAULT_SEED),
+            level=table.get("level", 0.95),
         )
+
+    def __post_init__(self) -> None:
+        """Check what stands above the tables; points are checked by `check`."""
+        plain = {
+            "name": _name(self.name),
+            "process": tuple(_decimals(entry) for entry in self.process),
+            "cost": _decimals(self.cost),
+            "kappa": _kappas(self.kappa) if self.kappa is not None else None,
+            "windows": _whole("windows", self.windows, 1, WINDOWS_LIMIT),
+            "seed": _whole("seed", self.seed, 0, SEED_LIMIT - 1),
+            "level": _level(self.level),
+        }
+        for key, value in plain.items():
+            object.__setattr__(self, key, value)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready dictionary that `from_dict` reads back into an equal scenario."""
@@ -139,22 +160,27 @@ class Scenario:
     def __hash__(self) -> int:
         return hash(canonical_json(self.to_dict()))
 
-    def __len__(self) -> int:
-        """Number of points, counted without making them."""
+    def points(self) -> int:
+        """Number of points of the grid, counted without making them."""
         processes = sum(grid.size(self._process_axes(i)[1]) for i in range(len(self.process)))
         return processes * grid.size(self._cost_axes())
 
-    def check(self, most: int = POINTS_LIMIT) -> None:
-        """Raise `ParameterError` unless there are at most ``most`` points and each of them is valid."""
-        if len(self) > most:
+    def check_size(self, most: int = POINTS_LIMIT) -> None:
+        """Raise `ParameterError` unless there are at most ``most`` points."""
+        if self.points() > most:
+            many = f"{self.points():,}" if self.points() < 10**18 else "over 10^18"
             raise ParameterError(
                 "process" if not self._is_list() else "process[0]",
-                f"the grid has {len(self):,} points; allowed: {most:,} (raise it with --max-points)",
+                f"the grid has {many} points; allowed: {most:,} (raise it with --max-points)",
             )
-        for _ in self.simulations():
-            pass
-        for _ in self.costs():
-            pass
+
+    def check(self, most: int = POINTS_LIMIT) -> None:
+        """Raise `ParameterError` unless there are at most ``most`` points and each of them is valid."""
+        self.check_size(most)
+        costs = list(self.costs())
+        for _, kappas in self.simulations():
+            for cost in costs:
+                cost.check_kappa(max(kappas))
 
     def _is_list(self) -> bool:
         return len(self.process) > 1
@@ -171,7 +197,8 @@ class Scenario:
         return prefix, axes
 
     def _cost_axes(self) -> dict[str, Sequence[Any]]:
-        return {key: grid.axis(f"cost.{key}", value) for key, value in self.cost.items()}
+        depth = {"draft_table": 1, "verify_table": 1}
+        return {key: grid.axis(f"cost.{key}", value, depth.get(key, 0)) for key, value in self.cost.items()}
 
     def simulations(self) -> Iterator[tuple[Simulation, tuple[int, ...]]]:
         """Each simulation with its draft lengths, in the order of the file."""
@@ -179,17 +206,24 @@ class Scenario:
         for index in range(len(self.process)):
             prefix, axes = self._process_axes(index)
             for keys in grid.combinations(axes):
+                self._find_trace(keys)
                 try:
                     process = Processes.make(**keys)
                 except ParameterError as error:
                     raise error.under(prefix) from None
                 simulation = Simulation(process)
                 if simulation.id in seen:
-                    raise ParameterError(prefix, f"{prefix}: {process} is asked for twice")
+                    continue  # e.g. steps_after_full under start = "stationary", where it has no effect
                 seen.add(simulation.id)
-                yield simulation, self._kappas_of(process)
+                yield simulation, self.kappas_of(process)
 
-    def _kappas_of(self, process: Process) -> tuple[int, ...]:
+    def _find_trace(self, keys: dict[str, Any]) -> None:
+        path = keys.get("path")
+        if isinstance(path, str) and not Path(path).exists() and (Path(self.base) / path).exists():
+            keys["path"] = str(Path(self.base) / path)
+
+    def kappas_of(self, process: Process) -> tuple[int, ...]:
+        """Draft lengths at which ``process`` is simulated; raises `ParameterError` if one cannot be asked."""
         if self.kappa is None:
             longest = process.longest_draft
             kappas = tuple(range(1 + min(KAPPA_LIMIT, longest if longest is not None else DEFAULT_LONGEST)))
@@ -212,12 +246,12 @@ class Scenario:
 
 
 def _read_text(path: Path) -> str:
-    if path.is_dir():
-        raise ScenarioError(f"{path}: is a folder; allowed: a TOML file (or, to look at results, simspec show)")
     try:
+        if path.is_dir():
+            raise ScenarioError(f"{path}: is a folder; allowed: a TOML file (or, to look at results, simspec show)")
         if path.stat().st_size > LARGEST_FILE:
             raise ScenarioError(f"{path}: is larger than {LARGEST_FILE:,} bytes; allowed: a TOML scenario")
-        return path.read_bytes().decode("utf-8")
+        return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         raise ScenarioError(f"{path}: there is no such file") from None
     except UnicodeDecodeError as error:
@@ -238,43 +272,52 @@ def _syntax_error(path: str | Path, text: str, message: str) -> str:
 
 def _line_of(key: str, lines: dict[str, int]) -> int | None:
     while key:
-        if key in lines:
-            return lines[key]
+        for name in (key, f"{key}[0]"):
+            if name in lines:
+                return lines[name]
         key = key.rpartition(".")[0]
     return None
 
 
 def _name(value: Any) -> str:
-    if value is None:
+    if value in (None, ""):
         raise ParameterError("name", 'name is missing; it names the result folder, e.g. name = "quickstart"')
     if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise ParameterError("name", f"name = {value!r} cannot name a folder; allowed: letters, digits and . _ -")
+        raise ParameterError("name", f"name = {shown(value)} cannot name a folder; allowed: letters, digits and . _ -")
     return value
 
 
 def _whole(key: str, value: Any, low: int, high: int) -> int:
-    if isinstance(value, (float, Decimal)) and value == int(value):
+    allowed = f"allowed: {low} ≤ {key} ≤ {high}"
+    if isinstance(value, (float, Decimal)) and math.isfinite(value) and value == int(value):
         value = int(value)  # 1e6 is a natural way to write a budget
-    if isinstance(value, bool) or not isinstance(value, int):
-        shown = repr(value) if isinstance(value, str) else value
-        raise ParameterError(key, f"{key} = {shown} is not a whole number; allowed: {low} ≤ {key} ≤ {high}")
-    if not low <= value <= high:
-        raise ParameterError(key, f"{key} = {value} is out of range; allowed: {low} ≤ {key} ≤ {high}")
-    return value
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise ParameterError(key, f"{key} = {shown(value)} is not a whole number; {allowed}") from None
+    if not low <= number <= high:
+        raise ParameterError(key, f"{key} = {shown(number)} is out of range; {allowed}")
+    return number
 
 
 def _level(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or not 0.5 <= value < 1:
-        raise ParameterError("level", f"level = {value} is out of range; allowed: 0.5 ≤ level < 1")
-    return float(value)
+    try:
+        number = math.nan if isinstance(value, (bool, str)) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0.5 <= number < 1:
+        raise ParameterError("level", f"level = {shown(value)} is out of range; allowed: 0.5 ≤ level < 1")
+    return number
 
 
 def _kappas(value: Any) -> tuple[int, ...]:
-    if isinstance(value, range):
-        value = list(value)
-    values = grid.axis("kappa", value)
-    if len(values) > KAPPA_LIMIT + 1:
-        raise ParameterError("kappa", f"kappa has {len(values):,} values; allowed: 0 ≤ kappa ≤ {KAPPA_LIMIT}")
+    if not isinstance(value, (str, dict)) and hasattr(value, "__iter__"):
+        value = list(itertools.islice(value, KAPPA_LIMIT + 2))
+    values = grid.axis("kappa", _decimals(value))
+    if grid.size({"kappa": values}) > KAPPA_LIMIT + 1:
+        raise ParameterError("kappa", f"kappa has too many values; allowed: 0 ≤ kappa ≤ {KAPPA_LIMIT}")
     return tuple(sorted(_whole("kappa", entry, 0, KAPPA_LIMIT) for entry in values))
 
 

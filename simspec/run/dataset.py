@@ -41,7 +41,10 @@ class Dataset:
         import pyarrow.parquet as pq
 
         first = self._files("estimates")[0]
-        note = (pq.read_schema(first).metadata or {}).get(b"simspec")
+        try:
+            note = (pq.read_schema(first).metadata or {}).get(b"simspec")
+        except (OSError, ValueError) as error:  # pyarrow's errors are one or the other
+            raise DatasetError(f"{first}: cannot be read ({error})") from None
         if note is None:
             raise DatasetError(f"{first}: carries no simspec metadata")
         return Scenario.from_dict(json.loads(note)["scenario"])
@@ -85,12 +88,14 @@ class Dataset:
     def best(self) -> pd.DataFrame:
         """One row per point: the row of κ*, with ``indistinguishable_kappas`` and ``within_2pct_kappas``."""
         frame = self.estimates
-        groups = frame.groupby("point_id", sort=False, observed=True)
-        rows = frame[frame["kappa"] == frame["kappa_star"]].set_index("point_id", drop=False)
+        rows = frame[frame["kappa"] == frame["kappa_star"]].reset_index(drop=True)
         for flag in ("indistinguishable", "within_2pct"):
-            sets = {point: tuple(int(k) for k in own.loc[own[flag], "kappa"]) for point, own in groups}
-            rows[f"{flag}_kappas"] = [sets[point] for point in rows.index]
-        return rows.reset_index(drop=True)
+            kept = frame.loc[frame[flag], ["point_id", "kappa"]]
+            sets: dict[str, list[int]] = {}
+            for point, kappa in zip(kept["point_id"], kept["kappa"], strict=True):
+                sets.setdefault(str(point), []).append(int(kappa))
+            rows[f"{flag}_kappas"] = [tuple(sets[str(point)]) for point in rows["point_id"]]
+        return rows
 
     def __repr__(self) -> str:
         return self.summary(most=20)
@@ -100,14 +105,23 @@ class Dataset:
         lines = [f"{clean(self.scenario.name)}: {plural(len(self.best()), 'point')} in {clean(str(self.path))}"]
         if not self.complete:
             lines[0] += "  (not complete; run the scenario again to continue it)"
-        lines += ["", best_table(self.best(), most), "", *self._origin()]
+        lines += ["", best_table(self.best(), most), "", *self._failures(), *self._origin()]
         return "\n".join(lines)
+
+    @property
+    def failed(self) -> list[dict[str, str]]:
+        """Simulations that could not be played, each with process and error; the others are complete."""
+        return list(self.manifest.get("failed", []))
+
+    def _failures(self) -> list[str]:
+        lines = [f"not simulated: {clean(entry['process'])}: {clean(entry['error'])}" for entry in self.failed]
+        return [f"{plural(len(lines), 'simulation')} failed, the others are complete", *lines[:20], ""] if lines else []
 
     def _origin(self) -> list[str]:
         made, own = self.manifest.get("provenance", {}), self.scenario
         return [
             f"intervals at {own.level:.0%}: the noise of this simulation, not the error of your rates and costs; tied",
-            "κ cannot be told from the best at this budget (paired, simultaneous).  Other columns: the estimates table.",
+            "κ cannot be told from the best at this budget (paired, simultaneous).  More: the estimates table.",
             f"seed {own.seed}, {own.windows:,} windows per simulation and κ, stream version "
             f"{self.manifest.get('stream_version')};",
             f"made {made.get('finished', made.get('started', '?'))} by simspec {made.get('simspec', '?')} "
@@ -202,14 +216,19 @@ def read(path: str | Path) -> Dataset:
     simspec.model.errors.DatasetError: results/never-run: there is no such folder
     """
     folder = Path(path)
-    if not folder.exists():
-        raise DatasetError(f"{folder}: there is no such folder")
-    if not folder.is_dir():
-        raise DatasetError(f"{folder}: is a file; allowed: the folder of a run, e.g. results/quickstart")
+    try:
+        if not folder.exists():
+            raise DatasetError(f"{folder}: there is no such folder")
+        if not folder.is_dir():
+            raise DatasetError(f"{folder}: is a file; allowed: the folder of a run, e.g. results/quickstart")
+    except OSError as error:
+        raise DatasetError(f"{folder}: cannot be read ({error.strerror})") from None
     manifest = read_manifest(folder)
     if manifest is None:
         raise DatasetError(f"{folder}: is not a simspec dataset (it has no {MANIFEST})")
-    if manifest.get("schema_version", 0) > SCHEMA_VERSION:
+    if not isinstance(manifest.get("schema_version"), int):
+        raise DatasetError(f"{folder}: its {MANIFEST} names no schema version, so it is not a simspec dataset")
+    if manifest["schema_version"] > SCHEMA_VERSION:
         raise DatasetError(f"{folder}: was written by a newer simspec (schema {manifest['schema_version']})")
     return Dataset(folder, manifest)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,10 +15,11 @@ from simspec.kernels import lower
 from simspec.kernels.forms import Form, FreshRow, Steps
 from simspec.kernels.tally import Tally, fold
 from simspec.kernels.words import LANES, stream_keys
-from simspec.model import Process, Simulation
+from simspec.model import ParameterError, Process, SimspecError, Simulation, Trace
 from simspec.model.identity import digest
 from simspec.run.layout import Layout, layout
 from simspec.run.progress import Progress
+from simspec.run.traces import trace_form, trace_layout
 
 PIECE_WINDOWS = 2**22
 """Windows × κ in one piece of work: some tens of milliseconds, so that dispatch is free and progress is smooth."""
@@ -25,12 +27,13 @@ PIECE_WINDOWS = 2**22
 
 @dataclass(frozen=True)
 class Job:
-    """One simulation at all its κ, with its budget and seed."""
+    """One simulation at all its κ, with its budget and seed; ``failure`` says why it could not be played."""
 
     simulation: Simulation
     kappas: tuple[int, ...]
     windows: int
     seed: int
+    failure: str = ""
 
     @property
     def process(self) -> Process:
@@ -38,6 +41,8 @@ class Job:
 
     @property
     def layout(self) -> Layout:
+        if isinstance(self.process, Trace):
+            return trace_layout(self.process, self.windows, max(self.kappas))
         return layout(self.process, self.windows, self.kappas)
 
     @property
@@ -58,10 +63,15 @@ class Job:
 def play(job: Job, chunks: Iterable[int]) -> list[Tally]:
     """Tallies per κ of some chunks of a job."""
     chunks = list(chunks)
-    longest = lower.form(job.process, max(job.kappas))
+    longest = form_of(job.process, max(job.kappas))
     if isinstance(longest, FreshRow) or (isinstance(longest, Steps) and longest.restarts):
         return _play_once(job, longest, chunks)
-    return [_play_each(job, lower.form(job.process, kappa), kappa, chunks) for kappa in job.kappas]
+    return [_play_each(job, form_of(job.process, kappa), kappa, chunks) for kappa in job.kappas]
+
+
+def form_of(process: Process, kappa: int) -> Form:
+    """The integer form of a process; a trace is opened here, since kernels know no files."""
+    return trace_form(process, kappa) if isinstance(process, Trace) else lower.form(process, kappa)
 
 
 def _play_once(job: Job, form: FreshRow | Steps, chunks: list[int]) -> list[Tally]:
@@ -98,6 +108,7 @@ def run_jobs(
     threads: int | None = None,
     progress: Progress | None = None,
     order: Callable[[list[range]], list[range]] | None = None,
+    keep_going: bool = False,
 ) -> Iterator[tuple[Job, list[Tally]]]:
     """Play jobs on threads and yield each with its tallies, in the order given.
 
@@ -110,7 +121,11 @@ def run_jobs(
         Told of finished windows.
     order : callable, optional
         Permutation of the pieces of a job, for the test that order changes no number.
+    keep_going : bool
+        Yield a job that cannot be played with an empty list of tallies, its error in ``job.failure``, and go on.
     """
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise ParameterError("threads", f"threads = {threads!r} is out of range; allowed: a whole number of at least 1")
     workers = threads or default_threads()
     waiting: deque[tuple[Job, list[range], list[Future[list[Tally]]]]] = deque()
     pool = ThreadPoolExecutor(workers, thread_name_prefix="simspec")
@@ -124,19 +139,24 @@ def run_jobs(
             while in_flight > 4 * workers and waiting:
                 done = waiting.popleft()
                 in_flight -= len(done[2])
-                yield _collect(*done, progress)
+                yield _collect(*done, progress, keep_going)
         while waiting:
-            yield _collect(*waiting.popleft(), progress)
+            yield _collect(*waiting.popleft(), progress, keep_going)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _collect(
-    job: Job, pieces: list[range], futures: list[Future[list[Tally]]], progress: Progress | None
+    job: Job, pieces: list[range], futures: list[Future[list[Tally]]], progress: Progress | None, keep_going: bool
 ) -> tuple[Job, list[Tally]]:
     parts = {}
     for piece, future in zip(pieces, futures, strict=True):
-        tallies = future.result()
+        try:
+            tallies = future.result()
+        except SimspecError as error:
+            if not keep_going:
+                raise
+            return replace(job, failure=str(error)), []
         parts[piece.start] = tallies
         if progress is not None:
             progress.add(sum(t.total("n") for t in tallies))
@@ -145,8 +165,9 @@ def _collect(
 
 def warm(jobs: Iterable[Job], progress: Progress | None = None) -> None:
     """Compile (or load from the cache) the kernels that ``jobs`` need, and say so."""
-    units = {job.process.unit: job for job in jobs}
-    for unit, job in units.items():
+    kinds = {(job.process.type, job.process.unit): job for job in jobs}
+    for (kind, _), job in kinds.items():
         if progress is not None:
-            progress.say(f"preparing the kernel for {unit}s (compiled once, then kept on disk)")
-        play(Job(job.simulation, (min(job.kappas),), 1, job.seed), [0])
+            progress.say(f"preparing the kernel for {kind} (compiled once, then kept on disk)")
+        with contextlib.suppress(SimspecError):  # said when the job itself is played
+            play(Job(job.simulation, (min(job.kappas),), 1, job.seed), [0])

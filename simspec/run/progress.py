@@ -78,7 +78,7 @@ class Progress:
         if self.done and self._counted_since is not None and now > self._counted_since:
             rate = self.done / (now - self._counted_since)
             text += f": {self.done:,} windows, {rate / 1e6:,.1f} M/s"
-            if self.total > self.done:
+            if self.total > self.done > self.total / 20:  # before that the first compilation spoils the rate
                 text += f", {self.done / self.total:.0%}, ready in about {(self.total - self.done) / rate:.0f} s"
         return text
 

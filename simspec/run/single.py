@@ -77,25 +77,17 @@ def _mark(row: dict[str, float]) -> str:
 def run_single(
     process: Process,
     cost: Cost,
-    kappas: Iterable[int] | None,
+    kappas: Iterable[int] | int | None,
     windows: int,
     seed: int,
     level: float,
     threads: int | None = None,
 ) -> SimulationResult:
     """Simulate one process at one cost; every argument is checked as in a scenario file."""
-    table = {"type": process.type, **process.parameters()}
-    scenario = Scenario.from_dict(
-        {
-            "name": "one",
-            "process": table,
-            "kappa": None if kappas is None else [int(kappa) for kappa in kappas],
-            "windows": windows,
-            "seed": seed,
-            "level": level,
-        }
-    )
-    ((_, chosen),) = scenario.simulations()
+    asked = {"name": "one", "process": {"type": "iid", "alpha": 0.5}, "kappa": kappas}
+    scenario = Scenario.from_dict({**asked, "windows": windows, "seed": seed, "level": level})
+    chosen = scenario.kappas_of(process)
+    cost.check_kappa(max(chosen))
     job = Job(Simulation(process), chosen, scenario.windows, scenario.seed)
     ((_, tallies),) = run_jobs([job], threads)
     return SimulationResult(job, cost, tallies, scenario.level)

@@ -119,7 +119,8 @@ def estimate_tables(block: Block) -> list[pa.Table]:
     for cost in block.costs:
         priced = priced_estimates(counts, cost, block.level) | {"speedup_exact": truth(cost)}
         own = {name: np.full(times, value) if np.ndim(value) == 0 else value for name, value in priced.items()}
-        own.update({name: np.full(times, value) for name, value in cost.model_dump().items()})
+        own.update({name: np.full(times, value) for name, value in cost.numbers().items()})
+        own["cost_tables"] = _word(canonical_json(cost.tables()), times)
         own["point_id"] = _word(job.simulation.point_id(cost), times)
         out.append(_table("estimates", shared | own))
     return out
@@ -133,8 +134,9 @@ def exact_speedups(process: Process, kappas: Sequence[int]) -> Callable[[Cost], 
     return lambda cost: means.speedup(cost)[list(kappas)]
 
 
-def _optional(value: float | None, times: int) -> pa.Array:
-    return pa.nulls(times, pa.float64()) if value is None else pa.array(np.full(times, value))
+def _optional(value: object, times: int) -> pa.Array:
+    """A number for a column of numbers; null where the process has none (a trace's alpha is a column's name)."""
+    return pa.array(np.full(times, value)) if isinstance(value, float) else pa.nulls(times, pa.float64())
 
 
 def write_part(folder: Path, part: int, blocks: Iterable[Block], metadata: dict[str, Any]) -> None:
@@ -146,7 +148,7 @@ def write_part(folder: Path, part: int, blocks: Iterable[Block], metadata: dict[
         tables["estimates"].extend(estimate_tables(block))
     note = {b"simspec": canonical_json({**metadata, "schema_version": SCHEMA_VERSION}).encode()}
     for name, pieces in tables.items():
-        whole = pa.concat_tables(pieces).unify_dictionaries().combine_chunks()
+        whole = pa.concat_tables([TABLES[name].empty_table(), *pieces]).unify_dictionaries().combine_chunks()
         whole = whole.replace_schema_metadata({**(whole.schema.metadata or {}), **note})
         write_table(whole, part_path(folder, name, part))
 

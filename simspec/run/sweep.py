@@ -10,17 +10,21 @@ from typing import Any
 
 from simspec.kernels.words import STREAM_VERSION
 from simspec.model import Cost, DatasetError, Scenario
+from simspec.model.scenario import POINTS_LIMIT
 from simspec.run import store
 from simspec.run.dataset import Dataset, read, read_manifest
 from simspec.run.engine import Job, play, run_jobs, warm
 from simspec.run.progress import Progress
 from simspec.run.provenance import provenance
-from simspec.run.schema import SCHEMA_VERSION
+from simspec.run.schema import SCHEMA_VERSION, TABLES
 
 ROWS_PER_PART = 2**20
 SIMULATIONS_PER_PART = 512
 CHUNK_ROW_BYTES = 13
 ESTIMATE_ROW_BYTES = 90
+POINT_SECONDS = 1.2e-3
+LANE_ROW_SECONDS = 3e-7
+"""Rough cost of estimates and Parquet, beside the kernels: measured on one core of a server of 2021."""
 
 
 @dataclass(frozen=True)
@@ -47,44 +51,60 @@ class Plan:
         return sum(len(part) for part in self.parts) * len(self.costs)
 
     @property
-    def windows(self) -> int:
-        """Rounds over all simulations and κ (of generations: at least)."""
-        return sum(_windows(job) for job in self.jobs)
-
-    @property
     def bytes(self) -> int:
         """Rough size of the dataset on disk."""
-        lanes = sum(job.layout.lanes * len(job.kappas) for job in self.jobs)
-        rows = sum(len(job.kappas) for job in self.jobs) * len(self.costs)
-        return lanes * CHUNK_ROW_BYTES + rows * ESTIMATE_ROW_BYTES + 40_000 * len(self.parts)
+        return (
+            self._lane_rows() * CHUNK_ROW_BYTES + self._estimate_rows() * ESTIMATE_ROW_BYTES + 40_000 * len(self.parts)
+        )
 
-    def seconds(self, threads: int) -> float:
-        """Time on ``threads`` threads, from a piece of each kind of process played now."""
-        rate: dict[str, float] = {}
-        spent = 0.0
+    def _lane_rows(self) -> int:
+        return sum(job.layout.lanes * len(job.kappas) for job in self.jobs)
+
+    def _estimate_rows(self) -> int:
+        return sum(len(job.kappas) for job in self.jobs) * len(self.costs)
+
+    def forecast(self, threads: int) -> tuple[int, float]:
+        """Rounds over all simulations and κ, and seconds on ``threads``, from a chunk of each kind played now."""
+        known: dict[str, tuple[float, float]] = {}
+        rounds = seconds = 0.0
         for job in self.jobs:
-            unit = job.process.unit
-            if unit not in rate:
-                small = Job(job.simulation, job.kappas, 2**17, job.seed)
-                play(small, [0])
-                began = time.perf_counter()
-                done = sum(t.total("n") for t in play(small, [0]))
-                rate[unit] = (time.perf_counter() - began) / done
-            spent += rate[unit] * _windows(job)
-        return spent / threads
+            plan, kind = job.layout, f"{job.process.type} {job.process.unit} {job.layout.generations > 0}"
+            if kind not in known:
+                known[kind] = _sample(job)
+            per_generation, each = known[kind]
+            own = plan.lanes * (plan.rounds or plan.generations * per_generation) * len(job.kappas)
+            rounds += own
+            seconds += own * each / threads
+        seconds += self.points * POINT_SECONDS + self._lane_rows() * LANE_ROW_SECONDS
+        return int(rounds), seconds
+
+
+def _sample(job: Job) -> tuple[float, float]:
+    """(rounds per generation and κ, seconds per round), from one small chunk."""
+    small = Job(job.simulation, job.kappas, 1, job.seed)
+    play(small, [0])  # compiles
+    began = time.perf_counter()
+    tallies = play(small, [0])
+    spent = time.perf_counter() - began
+    done = sum(t.total("n") for t in tallies)
+    units = tallies[0].sums.shape[0] * max(1, small.layout.generations) * len(tallies)
+    return done / units, spent / done
 
 
 def _windows(job: Job) -> int:
-    """Rounds reported for a job: each κ counts, though fresh windows are drawn once for all of them."""
+    """Rounds a job is expected to report: each κ counts, though fresh windows are drawn once for all of them."""
     return max(job.windows, job.layout.lanes * job.layout.rounds) * len(job.kappas)
 
 
-def plan(scenario: Scenario) -> Plan:
-    """Cut a scenario into jobs and parts; raises `ParameterError` if a point is invalid."""
+def plan(scenario: Scenario, most: int = POINTS_LIMIT) -> Plan:
+    """Cut a scenario into jobs and parts; raises `ParameterError` if a point is invalid or there are too many."""
+    scenario.check_size(most)
     costs = list(scenario.costs())
     parts: list[list[Job]] = []
     rows = 0
     for simulation, kappas in scenario.simulations():
+        for cost in costs:
+            cost.check_kappa(max(kappas))
         job = Job(simulation, kappas, scenario.windows, scenario.seed)
         own = job.layout.lanes * len(kappas)
         if not parts or rows + own > ROWS_PER_PART or len(parts[-1]) >= SIMULATIONS_PER_PART:
@@ -96,7 +116,11 @@ def plan(scenario: Scenario) -> Plan:
 
 
 def sweep(
-    scenario: Scenario, output: str | Path | None = None, threads: int | None = None, progress: Progress | None = None
+    scenario: Scenario,
+    output: str | Path | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    most: int = POINTS_LIMIT,
 ) -> Dataset:
     """Run a scenario into a folder and open it.
 
@@ -111,6 +135,8 @@ def sweep(
     threads : int, optional
         Default all processors; changes no number.
     progress : Progress, optional
+    most : int
+        Largest number of points.
 
     Raises
     ------
@@ -118,14 +144,18 @@ def sweep(
         The folder cannot be written or holds something else.
     """
     folder = Path(output) if output is not None else Path("results") / scenario.name
-    todo = plan(scenario)
+    todo = plan(scenario, most)
     manifest = _open_folder(folder, scenario)
-    if manifest.get("complete"):
+    if manifest.get("complete") and not _missing(folder, todo):
         return read(folder)
     store.make_folder(folder)
     store.write_json(manifest, folder / store.MANIFEST)
     began = time.monotonic()
-    _play_missing(folder, todo, threads, progress)
+    failed = {entry["simulation_id"]: entry for entry in manifest["failed"]}
+    for entry in _play_missing(folder, todo, threads, progress):
+        failed[entry["simulation_id"]] = entry
+        manifest["failed"] = list(failed.values())
+        store.write_json(manifest, folder / store.MANIFEST)
     manifest["complete"] = True
     manifest["provenance"]["finished"] = time.strftime("%Y-%m-%dT%H:%M:%S%z")
     manifest["provenance"]["seconds"] = round(time.monotonic() - began, 2)
@@ -133,20 +163,29 @@ def sweep(
     return read(folder)
 
 
-def _play_missing(folder: Path, todo: Plan, threads: int | None, progress: Progress | None) -> None:
-    missing = [n for n in range(len(todo.parts)) if not store.part_path(folder, "estimates", n).exists()]
+def _missing(folder: Path, todo: Plan) -> list[int]:
+    """Parts of which at least one table is not there."""
+    return [n for n in range(len(todo.parts)) if not all(store.part_path(folder, name, n).exists() for name in TABLES)]
+
+
+def _play_missing(folder: Path, todo: Plan, threads: int | None, progress: Progress | None) -> Iterator[dict[str, str]]:
+    """Play and write what is not there; yields the simulations that could not be played."""
+    missing = _missing(folder, todo)
     jobs = [job for n in missing for job in todo.parts[n]]
     warm(jobs, progress)
     if progress is not None:
         progress.total = sum(_windows(job) for job in jobs)
         progress.say("simulating")
-    results = run_jobs(jobs, threads, progress)
+    results = run_jobs(jobs, threads, progress, keep_going=True)
     note = {"scenario": todo.scenario.to_dict(), "stream_version": STREAM_VERSION}
     for n in missing:
         blocks = []
         for _ in todo.parts[n]:
             job, tallies = next(results)
-            blocks.append(store.Block(job, tallies, todo.costs, todo.scenario.level))
+            if job.failure:
+                yield {"simulation_id": job.simulation.id, "process": str(job.process), "error": job.failure}
+            else:
+                blocks.append(store.Block(job, tallies, todo.costs, todo.scenario.level))
         store.write_part(folder, n, blocks, {**note, "part": n})
 
 
@@ -157,13 +196,14 @@ def _open_folder(folder: Path, scenario: Scenario) -> dict[str, Any]:
         "stream_version": STREAM_VERSION,
         "scenario": scenario.to_dict(),
         "complete": False,
+        "failed": [],
         "provenance": provenance(),
     }
     if folder.exists() and not folder.is_dir():
         raise DatasetError(f"{folder}: is a file; allowed: a new folder, or the folder of the same run")
     found = read_manifest(folder) if folder.is_dir() else None
     if found is None:
-        if folder.is_dir() and any(folder.iterdir()):
+        if folder.is_dir() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
             raise DatasetError(f"{folder}: holds other files; allowed: a new or empty folder (-o FOLDER)")
         return fresh
     differs = _differences(

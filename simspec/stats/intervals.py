@@ -90,12 +90,7 @@ def proportion(
     """
     from scipy.special import betaincinv
 
-    size = np.asarray(trials, np.float64)
-    if not fresh:
-        binomial = value * (1.0 - value)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            effective = np.where(error > 0.0, binomial / error**2, float(units))
-        size = np.minimum(size, np.where(np.isfinite(effective), effective, float(units)))
+    size = effective_trials(value, error, trials, units, fresh)
     hits = value * size
     tail = (1.0 - level) / 2
     with np.errstate(invalid="ignore"):
@@ -104,15 +99,15 @@ def proportion(
     return low, high
 
 
-def never_seen(trials: float, level: float) -> float:
-    """Upper limit for the probability of something that ``trials`` independent trials never showed.
-
-    Examples
-    --------
-    >>> round(never_seen(100, 0.95), 4)
-    0.0362
-    """
-    return float(-np.expm1(np.log((1.0 - level) / 2) / trials)) if trials > 0 else 1.0
+def effective_trials(value: Floats, error: Floats, trials: NDArray[np.generic], units: int, fresh: bool) -> Floats:
+    """Number of independent trials that would give this error; all of them where trials are independent."""
+    size = np.asarray(trials, np.float64)
+    if fresh:
+        return size
+    binomial = value * (1.0 - value)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effective = np.where(error > 0.0, binomial / error**2, float(units))
+    return np.asarray(np.minimum(size, np.where(np.isfinite(effective), effective, float(units))))
 
 
 def quantile(values: NDArray[np.floating[Any]], counts: NDArray[np.int64], share: float) -> float:

@@ -11,11 +11,23 @@ from numpy.typing import NDArray
 
 from simspec.kernels.tally import SUMS, Tally
 from simspec.model import Cost
-from simspec.stats.intervals import Floats, Ratio, never_seen, proportion, quantile, ratio, standard_error, student
+from simspec.stats.intervals import (
+    Floats,
+    Ratio,
+    effective_trials,
+    proportion,
+    quantile,
+    ratio,
+    standard_error,
+    student,
+)
 
 TOKEN_QUANTILES = (5, 50, 95)
 COST_QUANTILES = (50, 95, 99)
 BANDS = (0.01, 0.02)
+TOKEN_COST_QUANTILES = (50, 99)
+FEW_EVENTS = 50
+"""Below so many effective rejections (or acceptances) an interval from the spread of units is not trusted alone."""
 
 
 @dataclass(frozen=True)
@@ -62,39 +74,83 @@ class Counts:
 
     def cost_by_unit(self, cost: Cost) -> Floats:
         """Cost of the rounds of each unit in plain target steps, (κ, units)."""
-        spent = cost.c0 * self.by_unit("n") + (cost.c_d + cost.c_v) * self.by_unit("drafted")
+        n, drafted = self.by_unit("n"), self.by_unit("drafted")
+        spent = np.empty_like(n)
+        for i, (kappa, histogram) in enumerate(zip(self.kappas, self.histograms, strict=True)):
+            full = cost.base(kappa)
+            by_drafts = histogram.sum(axis=1)
+            shorter = sum(int(c) * (full - cost.base(d)) for d, c in enumerate(by_drafts[:kappa]) if c)
+            missing = kappa * n[i].sum() - drafted[i].sum()
+            # rounds cut short save in proportion to the drafts they lack: exact in total, per unit if cost is linear
+            spent[i] = full * n[i] - (shorter / missing * (kappa * n[i] - drafted[i]) if missing > 0 else 0.0)
         return spent + cost.c_r * self.by_unit("rejected")
 
-    def constant(self) -> NDArray[np.bool_]:
-        """Per κ: whether every round accepted the same number, so that the spread of units says nothing."""
-        return np.array([(h.sum(axis=0) > 0).sum() == 1 for h in self.histograms])
+    def rare(self, level: float) -> Rare:
+        """Largest plausible errors where rejections, or acceptances, are too few for the spread of units to show."""
+        n = self.by_unit("n")
+        chances = {}
+        for name, hits in (("rejection", self.by_unit("rejected")), ("acceptance", n - self.by_unit("zero"))):
+            own = ratio(hits, n)
+            low, high = proportion(own.value, own.error, self.total("n"), self.units, self.fresh, level)
+            seen = own.value * effective_trials(own.value, own.error, self.total("n"), self.units, self.fresh)
+            chances[name] = (np.maximum(high - own.value, own.value - low), seen)
+        few = np.minimum(chances["rejection"][1], chances["acceptance"][1]) < FEW_EVENTS
+        few &= np.array(self.kappas) > 0
+        lost, gained = self._sizes()
+        move_2 = np.maximum(chances["rejection"][0] * lost[0], chances["acceptance"][0] * gained[0])
+        move_4 = np.maximum(chances["rejection"][0] * lost[1], chances["acceptance"][0] * gained[1])
+        return Rare(np.where(few, move_2, 0.0), np.where(few, move_4, 0.0), np.where(few, chances["rejection"][0], 0.0))
 
-    def slack(self, level: float) -> Floats:
-        """Largest plausible error of a mean accepted length whose every round was the same, (κ,); 0 elsewhere."""
-        trials = self.total("n") if self.fresh else np.full(len(self.kappas), self.units)
-        unseen = np.array([never_seen(float(n), level) for n in trials])
-        unseen[np.array(self.kappas) == 0] = 0.0
-        return np.where(self.constant(), unseen * np.array(self.kappas), 0.0)
+    def _sizes(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """Root mean square, and of squares, of what a rejection loses (κ_i − A) and of what an acceptance gains (A)."""
+        out = []
+        for lost in (True, False):
+            pairs = []
+            for kappa, histogram in zip(self.kappas, self.histograms, strict=True):
+                drafted, accepted = np.nonzero(histogram)
+                size = (drafted - accepted) if lost else accepted
+                count = np.where(size > 0, histogram[drafted, accepted], 0).astype(np.float64)
+                total = count.sum()
+                worst = float(kappa)  # nothing of the kind was seen: it may be as large as it can
+                second = (count * size**2.0).sum() / total if total else worst**2
+                fourth = (count * size**4.0).sum() / total if total else worst**4
+                pairs.append((np.sqrt(second), np.sqrt(fourth)))
+            out.append((np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])))
+        return out[0], out[1]
+
+
+@dataclass(frozen=True)
+class Rare:
+    """Per κ, 0 where events are plenty.
+
+    Attributes
+    ----------
+    mean, square : float array (κ,)
+        Plausible error of a mean of A, and of A², that the observed spread may not show.
+    rejection : float array (κ,)
+        Plausible error of the probability of a rejection.
+    """
+
+    mean: Floats
+    square: Floats
+    rejection: Floats
 
 
 def window_estimates(counts: Counts, level: float) -> dict[str, Any]:
     """Everything that does not depend on cost: name → array over κ, intervals as ``*_low`` and ``*_high``."""
-    t, slack, n = student(level, counts.units), counts.slack(level), counts.total("n")
+    t, rare, n = student(level, counts.units), counts.rare(level), counts.total("n")
     accepted, rounds = counts.by_unit("accepted"), counts.by_unit("n")
     kappas = np.array(counts.kappas, float)
     out: dict[str, Any] = {"kappa": np.array(counts.kappas), "rounds": n}
 
     mean = ratio(accepted, rounds)
-    _put(out, "mean_accepted", mean.value, np.maximum(t * mean.error, slack), 0.0, kappas)
+    _put(out, "mean_accepted", mean.value, np.maximum(t * mean.error, rare.mean), 0.0, kappas)
     tokens = ratio(counts.by_unit("tokens"), rounds)
-    _put(
-        out, "mean_tokens", tokens.value, np.maximum(t * tokens.error, slack), 1.0 if counts.fresh else 0.0, kappas + 1
-    )
+    least = 1.0 if counts.fresh else 0.0
+    _put(out, "mean_tokens", tokens.value, np.maximum(t * tokens.error, rare.mean), least, kappas + 1)
     centred = counts.by_unit("accepted_sq") - 2 * mean.value[:, None] * accepted + mean.value[:, None] ** 2 * rounds
     variance = ratio(centred, rounds)
-    _put(
-        out, "var_accepted", variance.value, np.maximum(t * variance.error, slack * kappas), 0.0, kappas**2 / 4 + slack
-    )
+    _put(out, "var_accepted", variance.value, np.maximum(t * variance.error, rare.square), 0.0, kappas**2 / 4 + 1e-12)
     _put_proportion(out, "p_zero_accepted", counts, ratio(counts.by_unit("zero"), rounds), n, level)
     _put_proportion(out, "p_full", counts, ratio(rounds - counts.by_unit("rejected"), rounds), n, level)
     examined = counts.by_unit("accepted") + counts.by_unit("rejected")
@@ -132,19 +188,45 @@ def speedups(counts: Counts, cost: Cost) -> Ratio:
 
 def priced_estimates(counts: Counts, cost: Cost, level: float) -> dict[str, Any]:
     """Everything that depends on cost: name → array over κ, or one value for the point."""
-    t, slack = student(level, counts.units), counts.slack(level)
+    t, rare = student(level, counts.units), counts.rare(level)
     spent = ratio(counts.cost_by_unit(cost), counts.by_unit("n"))
-    unlucky = np.where(counts.constant(), cost.c_r * slack / np.maximum(np.array(counts.kappas), 1), 0.0)
     out: dict[str, Any] = {}
-    _put(out, "mean_round_cost", spent.value, np.maximum(t * spent.error, unlucky), 0.0, np.inf)
+    _put(out, "mean_round_cost", spent.value, np.maximum(t * spent.error, cost.c_r * rare.rejection), 0.0, np.inf)
     speed = speedups(counts, cost)
-    spare = (slack + speed.value * unlucky) / spent.value
+    spare = _spare(speed, spent, rare, cost)
     _put(out, "speedup", speed.value, np.maximum(t * speed.error, spare), 0.0, np.inf)
+    out.update(_token_costs(counts, cost))
     for share in COST_QUANTILES:
         out[f"round_cost_p{share:02d}"] = np.array([_cost_quantile(h, cost, share / 100) for h in counts.histograms])
-    out.update(best_kappa(counts.kappas, speed, spare, level))
+    each = 1.0 - (1.0 - level) / max(1, len(counts.kappas) - 1)
+    out.update(best_kappa(counts.kappas, speed, _spare(speed, spent, counts.rare(each), cost), level))
     out["off_is_better"] = bool(1.0 / cost.off > speed.value.max() + 1e-12)
     return out
+
+
+def _token_costs(counts: Counts, cost: Cost) -> dict[str, Any]:
+    """Cost per token, two ways: of one round over its own tokens, and of a whole unit over its N tokens.
+
+    The first is what a user sees between two bursts, the second what a request pays; the mean of the second is 1/S.
+    """
+    by_round: dict[int, list[float]] = {share: [] for share in TOKEN_COST_QUANTILES}
+    for histogram in counts.histograms:
+        drafted, accepted = np.nonzero(histogram)
+        each = np.array([cost.of_round(int(d), bool(a < d)) / (a + 1) for d, a in zip(drafted, accepted, strict=True)])
+        for share, values in by_round.items():
+            values.append(quantile(each, histogram[drafted, accepted], share / 100))
+    tokens = counts.by_unit("tokens")
+    per_unit = counts.cost_by_unit(cost) / tokens
+    out: dict[str, Any] = {f"round_token_cost_p{share:02d}": np.array(v) for share, v in by_round.items()}
+    for share in TOKEN_COST_QUANTILES:
+        out[f"unit_token_cost_p{share:02d}"] = np.quantile(per_unit, share / 100, axis=1, method="inverted_cdf")
+    out["unit_tokens"] = tokens.mean(axis=1)
+    return out
+
+
+def _spare(speed: Ratio, spent: Ratio, rare: Rare, cost: Cost) -> Floats:
+    """Plausible error of the speed-up from events too few to show in the spread of units."""
+    return np.asarray((rare.mean + speed.value * cost.c_r * rare.rejection) / spent.value)
 
 
 def _cost_quantile(histogram: NDArray[np.int64], cost: Cost, share: float) -> float:
@@ -168,7 +250,7 @@ def best_kappa(kappas: Sequence[int], speed: Ratio, spare: Floats, level: float)
     half[best] = 0.0
     out: dict[str, Any] = {
         "kappa_star": int(kappas[best]),
-        "at_kappa_max": bool(best == len(kappas) - 1 and len(kappas) > 1),
+        "at_kappa_max": bool(best == len(kappas) - 1 and kappas[best] > 0),
         "behind_best": gap,
         "behind_best_low": gap - half,
         "behind_best_high": gap + half,

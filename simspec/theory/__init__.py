@@ -12,6 +12,7 @@ from simspec.theory.closed import (
     speedup_continuous,
 )
 from simspec.theory.generations import GenerationLaw, generation
+from simspec.theory.hidden import token_alpha
 from simspec.theory.judged import (
     complete_rejection,
     complete_rejection_threshold,
@@ -44,6 +45,7 @@ __all__ = [
     "speedup",
     "speedup_continuous",
     "survival_curve",
+    "token_alpha",
     "unit_counts",
     "window",
     "window_start_full",

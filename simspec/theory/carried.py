@@ -47,7 +47,9 @@ def window_start_full(process: Process, kappa: int) -> float:
     0.2835
     """
     if not isinstance(process, Markov) or not process.carried:
-        raise ParameterError("process", f'{process} has no windows that depend on each other; allowed: start = "carry"')
+        raise ParameterError(
+            "process", f'{process} is no carried two-state chain; allowed: type = "markov", start = "carry"'
+        )
     check_kappa(process, kappa)
     return 1.0 if kappa == 0 else float(_start_full(process, kappa)[-1])
 

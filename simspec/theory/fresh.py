@@ -6,6 +6,7 @@ import numpy as np
 
 from simspec.model.iid import Iid
 from simspec.model.markov import Markov
+from simspec.model.position import Position
 from simspec.model.survival import Survival
 from simspec.theory.law import FloatArray, Sweep, WindowLaw, law_of_window
 
@@ -30,6 +31,17 @@ def measured_curve(process: Survival, kappa: int) -> FloatArray:
     array([0.76, 0.62])
     """
     return np.array(process.survival[:kappa], dtype=np.float64)
+
+
+def position_curve(process: Position, kappa: int) -> FloatArray:
+    """S_j = α_1 ⋯ α_j, with the conditional rates by draft position (theory.md section 5.3).
+
+    Examples
+    --------
+    >>> position_curve(Position(alphas=[0.5, 1.0, 0.5]), 3)
+    array([0.5 , 0.5 , 0.25])
+    """
+    return np.asarray(np.cumprod(process.alphas[:kappa]), dtype=np.float64)
 
 
 def stationary_markov_curve(process: Markov, kappa: int) -> FloatArray:

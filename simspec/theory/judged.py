@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,44 @@ import numpy as np
 from simspec.model.errors import ParameterError
 from simspec.model.process import Process
 from simspec.theory.law import FloatArray
+from simspec.theory.mixtures import beta_judged, beta_outcomes, discrete_judged, discrete_outcomes
 from simspec.theory.ranges import check_kappa, check_least, check_range
 
-_OUTCOME_CHAINS: dict[tuple[str, str], Callable[[Any], tuple[float, float]]] = {
-    ("iid", "window"): lambda process: (process.alpha, 0.0),
-    ("markov", "window"): lambda process: (process.alpha, process.rho),
+
+@dataclass(frozen=True)
+class _Judged:
+    """The κ verdicts of one window: the law of their sum, their (α, ρ), and whether any two have correlation ρ.
+
+    Otherwise two verdicts j apart have correlation ρ^j.
+    """
+
+    law: Callable[[Any, int], FloatArray]
+    outcomes: Callable[[Any], tuple[float, float]]
+    exchangeable: bool = False
+
+
+def _chain_law(process: Any, kappa: int) -> FloatArray:
+    alpha, rho = _JUDGED[process.type, process.unit].outcomes(process)
+    again_accepted = min(max(alpha + rho * (1.0 - alpha), 0.0), 1.0)
+    again_rejected = min(max(1.0 - alpha * (1.0 - rho), 0.0), 1.0)
+    rejected, accepted = np.zeros(kappa + 1), np.zeros(kappa + 1)  # by last outcome; index: accepted so far
+    if kappa == 0:
+        return np.ones(1)
+    rejected[0], accepted[1] = 1.0 - alpha, alpha
+    for _ in range(kappa - 1):
+        to_accepted = (1.0 - again_rejected) * rejected + again_accepted * accepted
+        rejected = again_rejected * rejected + (1.0 - again_accepted) * accepted
+        accepted = np.concatenate(([0.0], to_accepted[:-1]))
+    return rejected + accepted
+
+
+_JUDGED: dict[tuple[str, str], _Judged] = {
+    ("iid", "window"): _Judged(_chain_law, lambda process: (process.alpha, 0.0)),
+    ("markov", "window"): _Judged(_chain_law, lambda process: (process.alpha, process.rho)),
+    ("beta_mixture", "window"): _Judged(beta_judged, beta_outcomes, exchangeable=True),
+    ("discrete_mixture", "window"): _Judged(discrete_judged, discrete_outcomes, exchangeable=True),
 }
-"""(type, unit) → (α, ρ) of the outcome chain of one window."""
+"""(type, unit) → the verdicts of one window."""
 
 
 def judged_sum(process: Process, kappa: int) -> FloatArray:
@@ -25,14 +57,14 @@ def judged_sum(process: Process, kappa: int) -> FloatArray:
     Parameters
     ----------
     process : Process
-        iid, or markov with ``start = "stationary"``.
+        iid, markov with ``start = "stationary"``, or a mixture without ``request_tokens``.
     kappa : int
         Drafts judged, 0 ≤ kappa ≤ 1000.
 
     Returns
     -------
     array, shape (kappa + 1,)
-        P(sum = n); binomial for iid.
+        P(sum = n); binomial for iid, beta-binomial for beta_mixture.
 
     Raises
     ------
@@ -49,18 +81,7 @@ def judged_sum(process: Process, kappa: int) -> FloatArray:
     >>> judged_sum(Iid(alpha=0.7), 4).round(4)
     array([0.0081, 0.0756, 0.2646, 0.4116, 0.2401])
     """
-    alpha, rho = _outcomes(process, kappa)
-    again_accepted = min(max(alpha + rho * (1.0 - alpha), 0.0), 1.0)
-    again_rejected = min(max(1.0 - alpha * (1.0 - rho), 0.0), 1.0)
-    rejected, accepted = np.zeros(kappa + 1), np.zeros(kappa + 1)  # by last outcome; index: accepted so far
-    if kappa == 0:
-        return np.ones(1)
-    rejected[0], accepted[1] = 1.0 - alpha, alpha
-    for _ in range(kappa - 1):
-        to_accepted = (1.0 - again_rejected) * rejected + again_accepted * accepted
-        rejected = again_rejected * rejected + (1.0 - again_accepted) * accepted
-        accepted = np.concatenate(([0.0], to_accepted[:-1]))
-    return rejected + accepted
+    return _judged(process, kappa).law(process, kappa)
 
 
 def judged_variance_factor(process: Process, kappa: int) -> float:
@@ -69,14 +90,14 @@ def judged_variance_factor(process: Process, kappa: int) -> float:
     Parameters
     ----------
     process : Process
-        iid, or markov with ``start = "stationary"``.
+        iid, markov with ``start = "stationary"``, or a mixture without ``request_tokens``.
     kappa : int
         Drafts judged, 1 ≤ kappa ≤ 1000.
 
     Returns
     -------
     float
-        1 + 2 Σ_{j<κ} (1 − j/κ) ρ^j; 1 for iid.
+        1 + 2 Σ_{j<κ} (1 − j/κ) ρ^j; 1 for iid, and 1 + (κ − 1)ρ for a mixture.
 
     Raises
     ------
@@ -94,7 +115,10 @@ def judged_variance_factor(process: Process, kappa: int) -> float:
     1.5535
     """
     check_least("kappa", kappa, 1)
-    _, rho = _outcomes(process, kappa)
+    judged = _judged(process, kappa)
+    _, rho = judged.outcomes(process)
+    if judged.exchangeable:
+        return exchangeable_variance_factor(rho, kappa)
     lag = np.arange(1, kappa)
     return float(1.0 + 2.0 * np.sum((1.0 - lag / kappa) * np.power(rho, lag)))
 
@@ -139,15 +163,15 @@ def complete_rejection(process: Process, kappa: int) -> float:
     Parameters
     ----------
     process : Process
-        iid, or markov with ``start = "stationary"``.
+        iid, markov with ``start = "stationary"``, or a mixture without ``request_tokens``.
     kappa : int
         Drafts judged, 0 ≤ kappa ≤ 1000.
 
     Returns
     -------
     float
-        (1 − α)(1 − α(1 − ρ))^(κ−1), which is (1 − α)^κ for iid; 1 at kappa = 0.  In decoding the event "no draft
-        accepted" has probability 1 − α at every κ ≥ 1: later drafts are never judged.
+        (1 − α)(1 − α(1 − ρ))^(κ−1), which is (1 − α)^κ for iid; E[(1 − rate)^κ] for a mixture; 1 at kappa = 0.
+        In decoding the event "no draft accepted" has probability 1 − α at every κ ≥ 1: later drafts are never judged.
 
     Raises
     ------
@@ -164,11 +188,7 @@ def complete_rejection(process: Process, kappa: int) -> float:
     >>> round(complete_rejection(Iid(alpha=0.7), 4), 6)
     0.0081
     """
-    alpha, rho = _outcomes(process, kappa)
-    if kappa == 0:
-        return 1.0
-    again_rejected = min(max(1.0 - alpha * (1.0 - rho), 0.0), 1.0)
-    return float((1.0 - alpha) * again_rejected ** (kappa - 1))
+    return float(judged_sum(process, kappa)[0])
 
 
 def complete_rejection_threshold(level: float, kappa: int) -> float:
@@ -205,13 +225,13 @@ def complete_rejection_threshold(level: float, kappa: int) -> float:
     return float(1.0 - level ** (1.0 / kappa))
 
 
-def _outcomes(process: Process, kappa: int) -> tuple[float, float]:
-    """(α, ρ) of the κ outcomes of a window."""
+def _judged(process: Process, kappa: int) -> _Judged:
     check_kappa(process, kappa)
     key = (process.type, process.unit)
-    if key not in _OUTCOME_CHAINS:
+    if key not in _JUDGED:
         raise ParameterError(
             "process",
-            f'{process} has no stationary outcomes to judge; allowed: iid, or markov with start = "stationary"',
+            f'{process} has no stationary outcomes to judge; allowed: iid, markov with start = "stationary", or a '
+            "mixture without request_tokens",
         )
-    return _OUTCOME_CHAINS[key](process)
+    return _JUDGED[key]

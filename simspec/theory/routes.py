@@ -16,11 +16,17 @@ from simspec.theory.fresh import (
     iid_curve,
     measured_curve,
     multinomial,
+    position_curve,
     stationary_markov_curve,
 )
+from simspec.theory.gaussian import copula_curve
 from simspec.theory.generations import generation_counts, generation_sweep, generation_window
+from simspec.theory.hidden import hmm_chain, hmm_curve, token_draft_chain
+from simspec.theory.lanes import DraftChain, chain_counts, chain_sweep, chain_window
 from simspec.theory.law import FloatArray, Sweep, WindowLaw, mean_round_cost
+from simspec.theory.mixtures import beta_curve, discrete_curve
 from simspec.theory.ranges import check_kappa, check_least
+from simspec.theory.requests import request_counts, request_sweep, request_window
 
 Curve = Callable[[Any, int], FloatArray]
 
@@ -56,11 +62,39 @@ def fresh(curve: Curve) -> Route:
     )
 
 
+def lane(chain: Callable[[Any], DraftChain]) -> Route:
+    """The route of a process whose hidden state runs on over windows: what one draft does to the state is enough.
+
+    Examples
+    --------
+    >>> from simspec.model.chains import Hmm
+    >>> lane(hmm_chain).sweep(Hmm(P=[[1.0]], alphas=[0.5], start="carry"), 2).mean_tokens
+    array([1.  , 1.5 , 1.75])
+    """
+    return Route(
+        window=lambda process, kappa: chain_window(chain(process), kappa),
+        sweep=lambda process, kappa_max: chain_sweep(chain(process), kappa_max),
+        counts=lambda process, kappa, rounds: chain_counts(chain(process), kappa, rounds),
+    )
+
+
+REQUESTS = Route(request_window, request_sweep, lambda process, kappa, rounds: request_counts(process, kappa))
+"""Mixtures that hold a rate for a whole request."""
+
 ROUTES: dict[tuple[str, str], Route] = {
     ("iid", "window"): fresh(iid_curve),
     ("survival", "window"): fresh(measured_curve),
+    ("position", "window"): fresh(position_curve),
     ("markov", "window"): fresh(stationary_markov_curve),
     ("markov", "lane"): Route(carried_window, carried_sweep, carried_counts),
+    ("beta_mixture", "window"): fresh(beta_curve),
+    ("beta_mixture", "generation"): REQUESTS,
+    ("discrete_mixture", "window"): fresh(discrete_curve),
+    ("discrete_mixture", "generation"): REQUESTS,
+    ("gaussian_copula_ar1", "window"): fresh(copula_curve),
+    ("hmm", "window"): fresh(hmm_curve),
+    ("hmm", "lane"): lane(hmm_chain),
+    ("token_chain", "lane"): lane(token_draft_chain),
     ("drift", "generation"): Route(
         generation_window, generation_sweep, lambda process, kappa, rounds: generation_counts(process, kappa)
     ),
@@ -90,7 +124,8 @@ def survival_curve(process: Process, kappa: int) -> FloatArray:
     Parameters
     ----------
     process : Process
-        One with independent windows: iid, survival, markov with ``start = "stationary"``.
+        One whose unit is a window: iid, survival, position, gaussian_copula_ar1, markov and hmm with
+        ``start = "stationary"``, and mixtures without ``request_tokens``.
     kappa : int
         Draft length, 0 ≤ kappa ≤ 1000.
 
@@ -106,7 +141,7 @@ def survival_curve(process: Process, kappa: int) -> FloatArray:
 
     References
     ----------
-    theory.md section 1.1; Leviathan, Kalman, Matias (2023), section 3.1, for α^j.
+    theory.md sections 1.1 and 5.13; Leviathan, Kalman, Matias (2023), section 3.1, for α^j.
 
     Examples
     --------
@@ -163,7 +198,7 @@ def speedup(process: Process, kappa: int, cost: Cost) -> float:
     Parameters
     ----------
     process : Process
-        Any process with an exact route; for a generation it is N/E[cost of a generation].
+        Any process with an exact route; for a generation it is E[tokens]/E[cost] of a generation.
     kappa : int
         Draft length, 0 ≤ kappa ≤ 1000.
     cost : Cost
@@ -204,7 +239,7 @@ def unit_counts(process: Process, kappa: int, rounds: int) -> tuple[FloatArray, 
         Draft length, 0 ≤ kappa ≤ 1000.
     rounds : int
         Windows in the unit, at least 1: fresh windows, or one lane whose first state is drawn from the window-start
-        law.  A generation is its own unit and ignores it.
+        law.  A generation (request) is its own unit and ignores it.
 
     Returns
     -------

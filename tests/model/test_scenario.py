@@ -38,7 +38,7 @@ def test_a_grid_spans_lists_and_decimal_ranges_with_both_ends(tmp_path):
     processes = [simulation.process for simulation, _ in own.simulations()]
     assert [(p.alpha, p.rho) for p in processes] == [(a, r) for a in (0.1, 0.2, 0.3) for r in (0.0, 0.3)]
     assert [cost.c_d for cost in own.costs()] == [0.05, 0.1]
-    assert len(own) == 12
+    assert own.points() == 12
     assert own.windows == 100_000
     assert own.kappa == (0, 1, 4)
     assert own.seed == 1

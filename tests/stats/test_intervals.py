@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 from simspec import theory
 from simspec.model import Cost, Iid, Markov, Simulation
 from simspec.run.engine import Job, run_jobs
-from simspec.stats.intervals import never_seen, proportion, quantile, ratio, standard_error
+from simspec.stats.intervals import proportion, quantile, ratio, standard_error
 from simspec.stats.point import Counts, priced_estimates, window_estimates
 
 
@@ -34,10 +34,6 @@ def test_a_dependent_proportion_counts_fewer_trials():
     known = binomtest(300, 1000).proportion_ci(0.95, "exact")
     assert math.isclose(low[0], known.low, rel_tol=1e-6)
     assert math.isclose(high[0], known.high, rel_tol=1e-6)
-
-
-def test_never_seen_is_the_exact_binomial_limit():
-    assert math.isclose(never_seen(50, 0.95), binomtest(0, 50).proportion_ci(0.95, "exact").high, rel_tol=1e-9)
 
 
 def test_ratio_error_is_that_of_the_delta_method():

@@ -18,7 +18,15 @@ SHORT = [
     Drift(shape="linear", alpha_start=0.9, alpha_end=0.3, tokens=tokens, truncate=truncate)
     for tokens in (1, 2, 5, 8)
     for truncate in (True, False)
-] + [Drift(shape="table", alphas=[0.0, 1.0, 0.4, 1.0, 0.0, 0.7], truncate=truncate) for truncate in (True, False)]
+] + [
+    drift
+    for truncate in (True, False)
+    for drift in (
+        Drift(shape="table", alphas=[0.0, 1.0, 0.4, 1.0, 0.0, 0.7], truncate=truncate),
+        Drift(shape="exponential", alpha_start=0.9, alpha_end=0.2, half_life=1.5, tokens=7, truncate=truncate),
+        Drift(shape="piecewise", alphas=[0.8, 0.1, 1.0], lengths=[3, 1, 3], truncate=truncate),
+    )
+]
 EXACT = {"rtol": 1e-11, "atol": 1e-12}
 
 
@@ -58,6 +66,16 @@ def test_a_generation_has_the_moments_of_its_listed_paths(process: Drift, kappa:
     mean, covariance = unit_counts(process, kappa, 1)
     assert_allclose(mean, chance @ counts, **EXACT)
     assert_allclose(covariance, (counts - mean).T @ (chance[:, None] * (counts - mean)), **EXACT)
+
+
+def test_shapes_that_name_the_same_rates_have_the_same_law() -> None:
+    """Half of .6 is lost every token: .8, .5, .35; stretches of one token are a table."""
+    exponential = Drift(shape="exponential", alpha_start=0.8, alpha_end=0.2, half_life=1.0, tokens=3)
+    pieces = Drift(shape="piecewise", alphas=[0.8, 0.5, 0.35], lengths=[1, 1, 1])
+    table = Drift(shape="table", alphas=[0.8, 0.5, 0.35])
+    for process in (exponential, pieces):
+        assert_allclose(window(process, 2).pmf_accepted, window(table, 2).pmf_accepted, **EXACT)
+        assert_allclose(unit_counts(process, 2, 1)[1], unit_counts(table, 2, 1)[1], **EXACT)
 
 
 def test_a_cut_draft_that_is_all_accepted_is_full() -> None:

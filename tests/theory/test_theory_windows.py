@@ -12,9 +12,12 @@ from simspec.model.drift import Drift
 from simspec.model.errors import ParameterError
 from simspec.model.iid import Iid
 from simspec.model.markov import Markov, lowest_rho
-from simspec.model.process import Process
+from simspec.model.mixture import BetaMixture, DiscreteMixture
+from simspec.model.position import Position
+from simspec.model.process import Process, Processes
 from simspec.model.survival import Survival
 from simspec.theory import mean_round_cost, speedup, survival_curve, unit_counts, window, window_start_full
+from simspec.theory.routes import ROUTES
 
 FRESH: list[Process] = [
     Iid(alpha=0.0),
@@ -27,6 +30,15 @@ FRESH: list[Process] = [
     Markov(alpha=0.6, rho=1.0),
     Markov(alpha=0.0, rho=0.4),
     Markov(alpha=1.0, rho=0.4),
+    Position(alphas=[0.79, 1.0, 0.72, 0.73, 0.5, 0.9, 0.0, 0.4]),
+    BetaMixture(alpha=0.7, rho=0.3),
+    BetaMixture(a=0.2, b=3.0),
+    BetaMixture(alpha=0.7, rho=0.0),
+    BetaMixture(alpha=0.7, rho=1.0),
+    BetaMixture(alpha=0.0, rho=0.5),
+    BetaMixture(alpha=1.0, rho=1.0),
+    DiscreteMixture(alphas=[0.95, 0.45, 0.0], weights=[0.4, 0.4, 0.2]),
+    DiscreteMixture(alphas=[1.0, 0.5], weights=[0.0, 1.0]),
     Survival(survival=[1.0, 0.8, 0.8, 0.3, 0.2, 0.1, 0.0, 0.0]),
 ]
 CARRIED = [
@@ -131,6 +143,14 @@ def test_the_number_of_windows_in_a_lane_does_not_vary() -> None:
     _, covariance = unit_counts(CARRIED[0], 5, 10**9)
     assert np.abs(covariance.sum(axis=0)).max() < 1e-6  # of counts near 10⁹
     assert unit_counts(CARRIED[0], 0, 7)[1].tolist() == [[0.0]]
+
+
+def test_every_process_has_a_route() -> None:
+    """All kinds, with every unit they can have."""
+    assert {kind for kind, _ in ROUTES} == set(Processes.table)
+    assert {kind for kind, unit in ROUTES if unit == "lane"} == {"markov", "hmm", "token_chain"}
+    assert {kind for kind, unit in ROUTES if unit == "generation"} == {"drift", "beta_mixture", "discrete_mixture"}
+    assert all((route.curve is not None) == (unit == "window") for (_, unit), route in ROUTES.items())
 
 
 @pytest.mark.parametrize(

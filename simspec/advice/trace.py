@@ -1,0 +1,115 @@
+"""What does a trace say, before any model?  Emitted tokens, survival, conditional rates, correlation between rounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simspec.model import Trace
+from simspec.run.traces import Chances, Rounds, load
+from simspec.stats.clusters import Figure, by_request, share, successive_correlation
+from simspec.text import number, table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+FEWEST_REQUESTS = 10
+"""Positions that fewer requests reached are left out: an error between so few says little."""
+
+
+class TraceSummary:
+    """Figures of a trace with errors clustered by request.
+
+    Attributes
+    ----------
+    trace : Trace
+    rows : list of (str, Figure)
+        Name and figure, in the order of the text.
+    """
+
+    def __init__(self, trace: Trace, level: float = 0.95) -> None:
+        self.trace, self.level = trace, level
+        self.data = load(trace)
+        make = _of_rounds if isinstance(self.data, Rounds) else _of_chances
+        self.rows: list[tuple[str, Figure]] = make(self.data, level)  # type: ignore[arg-type]
+
+    @property
+    def size(self) -> str:
+        """How much there is."""
+        requests = len(self.data.offsets) - 1
+        if isinstance(self.data, Rounds):
+            return f"{len(self.data.accepted):,} rounds of {requests:,} requests"
+        return f"{len(self.data.alpha):,} output positions of {requests:,} requests"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "trace": self.trace.parameters(),
+            "requests": len(self.data.offsets) - 1,
+            "level": self.level,
+            "figures": {
+                name: {"value": f.value, "low": f.low, "high": f.high, "error": f.error, "requests": f.units}
+                for name, f in self.rows
+            },
+        }
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per figure."""
+        import pandas as pd
+
+        return pd.DataFrame([{"figure": name, **vars(figure)} for name, figure in self.rows])
+
+    def __repr__(self) -> str:
+        body = [
+            [name, number(f.value), f"[{number(f.low)}, {number(f.high)}]", number(f.error), f"{f.units}"]
+            for name, f in self.rows
+        ]
+        header = ["figure", "value", f"{self.level:.0%} interval", "error", "requests"]
+        return f"{self.trace.path}: {self.size}; errors between requests\n\n{table(header, body)}"
+
+
+def _of_rounds(data: Rounds, level: float) -> list[tuple[str, Figure]]:
+    accepted, drafted, offsets = data.accepted, data.drafted, data.offsets
+    one = np.ones(len(accepted))
+    examined = np.minimum(accepted + 1, drafted)
+    rows = [
+        ("tokens per round E", share(accepted + 1, one, offsets, level)),
+        ("drafts per round", share(drafted, one, offsets, level)),
+        ("accepted ÷ examined", share(accepted, examined, offsets, level)),
+        ("accepted ÷ drafted", share(accepted, drafted, offsets, level)),
+        (
+            "no draft accepted, of rounds that drafted",
+            share((accepted == 0) & (drafted > 0), drafted > 0, offsets, level),
+        ),
+        ("every draft accepted", share((accepted == drafted) & (drafted > 0), drafted > 0, offsets, level)),
+    ]
+    positions = [j for j in range(1, int(drafted.max()) + 1) if _requests(drafted >= j, offsets) >= FEWEST_REQUESTS]
+    for j in positions:
+        rows.append((f"S_{j}, of rounds that drafted {j}", share(accepted >= j, drafted >= j, offsets, level)))
+    for j in positions:
+        risk = (drafted >= j) & (accepted >= j - 1)
+        rows.append((f"acceptance of draft {j} when examined", share((accepted >= j) & risk, risk, offsets, level)))
+    for within, name in ((False, "pooled"), (True, "within requests")):
+        pair = successive_correlation(accepted, offsets, within, level)
+        first = successive_correlation(accepted >= 1, offsets, within, level)
+        rows += [
+            (f"correlation of successive accepted lengths, {name}", pair),
+            (f"correlation of successive first drafts, {name}", first),
+        ]
+    return rows
+
+
+def _requests(chosen: np.ndarray, offsets: np.ndarray) -> int:
+    """Number of requests with at least one chosen round."""
+    return int((by_request(chosen, offsets) > 0).sum())
+
+
+def _of_chances(data: Chances, level: float) -> list[tuple[str, Figure]]:
+    one = np.ones(len(data.alpha))
+    return [
+        ("mean acceptance", share(data.alpha, one, data.offsets, level)),
+        ("lag-1 correlation, pooled", successive_correlation(data.alpha, data.offsets, False, level)),
+        ("lag-1 correlation, within requests", successive_correlation(data.alpha, data.offsets, True, level)),
+    ]

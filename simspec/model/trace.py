@@ -1,0 +1,122 @@
+"""Measured rounds, or measured acceptance at every output position, replayed request by request."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from simspec.model.errors import ParameterError
+from simspec.model.process import Process, Processes
+
+Cell = str | int | float | bool
+FORMATS = (".parquet", ".csv", ".jsonl", ".ndjson")
+
+
+@functools.cache
+def content_hash(path: str) -> str:
+    """SHA-256 of a file, read in pieces; raises `ParameterError` for ``path`` if it cannot be read."""
+    hashed = hashlib.sha256()
+    try:
+        with Path(path).open("rb") as handle:
+            while piece := handle.read(2**20):
+                hashed.update(piece)
+    except OSError as error:
+        raise ParameterError("path", f"path = {path!r}: cannot be read ({error.strerror})") from None
+    return hashed.hexdigest()
+
+
+@Processes.add
+class Trace(Process):
+    """Replay of a file: rounds as measured, or a dense trace at any κ.  Identity is the content, not the path.
+
+    Parameters
+    ----------
+    path : str
+        CSV, Parquet or JSON lines; relative to the working folder, else to the scenario file.
+    accepted : str
+        Column with the accepted length of each round (one row per round), or a list of them (one row per request).
+    bonus_included : bool
+        Whether that length counts the bonus or corrected token.  Never guessed: required with ``accepted``.
+    drafted : int or str
+        Drafts per round: a number, or the column that holds them.  A κ above what was drafted is an error.
+    alpha : str
+        Instead of ``accepted``: column with the chance of acceptance at each output position, one row per position in
+        order.  Such a dense trace replays at any κ: in a round that starts after i tokens draft j meets row i + j − 1.
+    request : str or list of str
+        Column(s) that tell requests apart; may be left out where each row holds the list of one request.
+    where : table
+        Rows to keep: column = value.
+    sha256 : str
+        Expected content hash; an error if the file differs.
+
+    Notes
+    -----
+    Every request is replayed equally often and errors cluster by request, so correlation inside a request survives and
+    more windows do not pretend to be more requests.
+    """
+
+    type: Literal["trace"] = "trace"
+    path: str = Field(description="the trace file")
+    accepted: str | None = Field(default=None, description="the column of accepted lengths")
+    bonus_included: bool | None = Field(default=None, description="true or false")
+    drafted: int | str | None = Field(default=None, description="drafts per round, or their column")
+    alpha: str | None = Field(default=None, description="the column of acceptance chances")
+    request: str | tuple[str, ...] | None = Field(default=None, description="the column(s) that tell requests apart")
+    where: dict[str, Cell] | None = Field(default=None, description="rows to keep: column = value")
+    truncate: bool = True
+    sha256: str | None = Field(default=None, description="expected content hash")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Trace:
+        if (self.accepted is None) == (self.alpha is None):
+            raise ParameterError("accepted", "give either accepted (rounds) or alpha (a dense trace)")
+        if self.accepted is not None and self.bonus_included is None:
+            raise ParameterError(
+                "bonus_included",
+                "bonus_included is missing: say whether the accepted lengths count the bonus token (true or false)",
+            )
+        if self.accepted is not None and self.drafted is None:
+            raise ParameterError("drafted", "drafted is missing: the number of drafts per round, or their column")
+        for key in ("bonus_included", "drafted") if self.alpha is not None else ():
+            if getattr(self, key) is not None:
+                raise ParameterError(key, f"{key} has no meaning for a dense trace; leave it out")
+        if isinstance(self.drafted, int) and self.drafted < 1:
+            raise ParameterError("drafted", f"drafted = {self.drafted} is out of range; allowed: at least 1")
+        if self.alpha is not None and self.request is None:
+            raise ParameterError("request", "request is missing: the column(s) that tell requests apart")
+        if not self.path.endswith(FORMATS):
+            raise ParameterError("path", f"path = {self.path!r} is of unknown form; allowed: {', '.join(FORMATS)}")
+        found = content_hash(self.path)
+        if self.sha256 is not None and self.sha256 != found:
+            raise ParameterError("sha256", f"sha256: {self.path} has {found[:12]}…, not {self.sha256[:12]}…")
+        return self
+
+    @property
+    def dense(self) -> bool:
+        """Whether every output position has a chance of acceptance."""
+        return self.alpha is not None
+
+    @property
+    def requests_by(self) -> tuple[str, ...]:
+        """The columns that tell requests apart."""
+        if self.request is None:
+            return ()
+        return (self.request,) if isinstance(self.request, str) else self.request
+
+    @property
+    def unit(self) -> str:
+        return "generation"
+
+    def identity(self) -> dict[str, Any]:
+        own = {key: value for key, value in super().identity().items() if value is not None and key != "path"}
+        if not self.dense:
+            del own["truncate"]
+        return own | {"sha256": content_hash(self.path)}
+
+    def parameters(self) -> dict[str, Any]:
+        own = {key: value for key, value in self.identity().items() if key not in ("type", "sha256")}
+        return {"path": self.path, **own}

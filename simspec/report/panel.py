@@ -1,0 +1,178 @@
+"""What does the construction of a correlation decide?  κ* and E[tokens] of every construction at the same α and ρ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from simspec.model import Cost
+from simspec.report.draw import BLUE, INK, ORANGE, SOFT, VERMILION, WIDTH, few_ticks, fit, place, render
+from simspec.report.points import Point, construction
+from simspec.text import kappa_set, number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST = 6
+_FREE = "independent (ρ = 0)"
+ROW, HEAD, FOOT = 38, 18, 24
+SPLIT = 150
+"""Where the axis of E[tokens] begins, in pixels."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Constructions that share α, ρ and price; independent drafts of the same α, if there are, come last."""
+
+    alpha: float
+    rho: float
+    cost: Cost
+    members: tuple[tuple[str, Point], ...]
+    free: Point | None = None
+
+    @property
+    def price(self) -> str:
+        return self.members[0][1].price
+
+
+def groups(points: Sequence[Point]) -> list[Group]:
+    """Every (α, ρ ≠ 0, price) at which at least two constructions were run, in the order of the points."""
+    found: dict[tuple[float, float, Cost], dict[str, Point]] = {}
+    free: dict[tuple[float, Cost], Point] = {}
+    for point in points:
+        alpha, rho = _rate(point, "alpha"), _rate(point, "rho")
+        if alpha is None:
+            continue
+        if rho:
+            found.setdefault((alpha, rho, point.cost), {}).setdefault(_name(point), point)
+        elif point.kind == "iid" or (rho == 0 and (alpha, point.cost) not in free):
+            free[alpha, point.cost] = point
+    out = []
+    for (alpha, rho, cost), own in found.items():
+        measure = free.get((alpha, cost))
+        members = [*own.items(), *([] if measure is None else [(_FREE, measure)])]
+        if len(own) > 1:
+            out.append(Group(alpha, rho, cost, tuple(members), measure))
+    return out
+
+
+def _rate(point: Point, key: str) -> float | None:
+    value = point.parameters.get(key)
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _name(point: Point) -> str:
+    own = construction(point.kind, point.parameters)
+    full = own if point.kind == "markov" else " ".join(filter(None, [point.kind, own]))
+    return f"{point.label}: {full}" if point.label else full
+
+
+def draw(group: Group, key: str) -> str:
+    """The panel of a group as inline SVG: a row per construction, κ* left, E[tokens] right."""
+    count = len(group.members)
+    height = HEAD + ROW * count + FOOT
+
+    def paint(figure: Figure) -> None:
+        stars = place(figure, 10, FOOT, SPLIT - 34, ROW * count)
+        tokens = place(figure, SPLIT, FOOT, WIDTH - SPLIT - 12, ROW * count)
+        for axes in (stars, tokens):
+            axes.set_ylim(count, 0)
+            axes.set_yticks([])
+            axes.spines["left"].set_visible(False)
+            axes.grid(visible=True, axis="x")
+        for i, (name, point) in enumerate(group.members):
+            figure.text(8 / WIDTH, 1 - (HEAD + ROW * i + 3) / height, fit(name, 52), va="top", fontsize=10.5)
+            _star(stars, i + 0.68, point)
+            _tokens(tokens, i + 0.68, point)
+        _limits(stars, [k for _, point in group.members for k in _kappas(point)], 0.8, 1.4)
+        means = [value for _, point in group.members for value in _means(point)]
+        _limits(tokens, means, 0.12 * ((max(means) - min(means)) or 1.0), 0.42 * ((max(means) - min(means)) or 1.0))
+        if group.free is not None:
+            tokens.axvline(group.free.best["mean_tokens"], color=SOFT, linewidth=0.9, linestyle=(0, (3, 3)), zorder=0.9)
+        few_ticks(stars.xaxis, 5, whole=True)
+        few_ticks(tokens.xaxis, 5)
+        for axes, text in ((stars, "best κ"), (tokens, "E[tokens] of a round at best κ")):
+            axes.text(0, 1, text, transform=axes.transAxes, va="bottom", color=SOFT, fontsize=10.5)
+
+    return render(paint, height, alternative(group), key)
+
+
+def _kappas(point: Point) -> list[int]:
+    return point.indistinguishable + ([point.exact.kappa_star] if point.exact else [])
+
+
+def _means(point: Point) -> list[float]:
+    best = point.best
+    return [best["mean_tokens_low"], best["mean_tokens_high"], *_exact_tokens(point)]
+
+
+def _exact_tokens(point: Point) -> list[float]:
+    return [point.exact.mean_tokens(int(point.best["kappa_star"]))] if point.exact else []
+
+
+def _limits(axes: Axes, values: Sequence[float], left: float, right: float) -> None:
+    axes.set_xlim(min(values) - left, max(values) + right)
+
+
+def _star(axes: Axes, y: float, point: Point) -> None:
+    alike, star = point.indistinguishable, int(point.best["kappa_star"])
+    axes.plot([alike[0] - 0.18, alike[-1] + 0.18], [y, y], color=ORANGE, alpha=0.6, linewidth=10, solid_capstyle="butt")
+    axes.plot([star], [y], "D", color=VERMILION, markersize=6.5)
+    if point.exact:
+        _exact_mark(axes, point.exact.kappa_star, y)
+    axes.annotate(
+        kappa_set(alike), (alike[-1] + 0.18, y), (4, 0), textcoords="offset points", va="center", fontsize=10.5
+    )
+
+
+def _tokens(axes: Axes, y: float, point: Point) -> None:
+    best = point.best
+    axes.plot([best["mean_tokens_low"], best["mean_tokens_high"]], [y, y], color=BLUE, alpha=0.35, linewidth=9,
+              solid_capstyle="butt")  # fmt: skip
+    axes.plot([best["mean_tokens"]], [y], "|", color=BLUE, markersize=11, markeredgewidth=2)
+    for value in _exact_tokens(point):
+        _exact_mark(axes, value, y)
+    axes.annotate(number(best["mean_tokens"]), (max(_means(point)), y), (6, 0), textcoords="offset points",
+                  va="center", fontsize=10.5, bbox=_CLEAR)  # fmt: skip
+
+
+_CLEAR = {"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.6}
+
+
+def _exact_mark(axes: Axes, x: float, y: float) -> None:
+    axes.plot([x], [y], "o", markersize=3.8, markerfacecolor="white", markeredgecolor=INK, markeredgewidth=0.8)
+
+
+def numbers(group: Group) -> list[list[Any]]:
+    """The figures of a panel: construction, κ*, κ alike, exact κ*, then E[tokens] and S with intervals and exact."""
+    rows: list[list[Any]] = []
+    for name, point in group.members:
+        best, exact = point.best, point.exact
+        star = int(best["kappa_star"])
+        rows.append(
+            [
+                name,
+                star,
+                kappa_set(point.indistinguishable),
+                exact.kappa_star if exact else "–",
+                _with_interval(best, "mean_tokens"),
+                number(_exact_tokens(point)[0]) if exact else "–",
+                _with_interval(best, "speedup"),
+                number(exact.speedup(star)) if exact else "–",
+            ]
+        )
+    return rows
+
+
+def _with_interval(row: dict[str, Any], name: str) -> str:
+    return f"{number(row[name])} [{number(row[f'{name}_low'])}, {number(row[f'{name}_high'])}]"
+
+
+def alternative(group: Group) -> str:
+    """The figure in one sentence."""
+    parts = [
+        f"{row[0]}: best κ {row[1]} (exact {row[3]}), E[tokens] {row[4]} (exact {row[5]})" for row in numbers(group)
+    ]
+    return f"At α = {group.alpha:g}, ρ = {group.rho:g}, {group.price}: {'; '.join(parts)}."

@@ -1,0 +1,210 @@
+"""Which points does a dataset hold, what are they called, and what is the exact answer for each?"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from simspec import theory
+from simspec.model import Cost, Process, Processes, SimspecError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_WORDS = {"iid": "i.i.d.", "markov": "Markov", "survival": "measured survival"}
+_SIGNS = {"alpha": "α", "rho": "ρ"}
+_STEPS = ("steps_after_reject", "steps_after_full")
+_BOUNDARIES = {(1, 1): "carried (1, 1)", (1, 2): "by position (1, 2)", (2, 2): "advanced (2, 2)"}
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A process at a price: its rows of the estimates table, ascending in κ.
+
+    Attributes
+    ----------
+    point_id, simulation_id : str
+    kind, label : str
+        Type word of the process, and the label the scenario gave it.
+    parameters : dict
+        Parameters of the process.
+    cost : Cost
+    rows : list of dict
+        One per κ, columns as in the estimates table.
+    """
+
+    point_id: str
+    simulation_id: str
+    kind: str
+    label: str
+    parameters: dict[str, Any]
+    cost: Cost
+    rows: list[dict[str, Any]]
+
+    @property
+    def kappas(self) -> list[int]:
+        return [int(row["kappa"]) for row in self.rows]
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The row of κ*."""
+        return next(row for row in self.rows if row["kappa"] == row["kappa_star"])
+
+    @property
+    def indistinguishable(self) -> list[int]:
+        return [int(row["kappa"]) for row in self.rows if row["indistinguishable"]]
+
+    @functools.cached_property
+    def process(self) -> Process | None:
+        """The process itself; None if this version does not know it."""
+        try:
+            return Processes.make(type=self.kind, **self.parameters)
+        except SimspecError:
+            return None
+
+    @functools.cached_property
+    def exact(self) -> Exact | None:
+        """The exact answer at the κ that were run; None where no exact route exists."""
+        if self.process is None:
+            return None
+        try:
+            every = theory.optimum(self.process, self.cost, max(self.kappas)).speedup_by_kappa
+        except SimspecError:
+            return None
+        return Exact(self.process, self.kappas, [float(every[kappa]) for kappa in self.kappas])
+
+    @property
+    def what(self) -> str:
+        """The process in words, without its label."""
+        return describe(self.kind, self.parameters)
+
+    @property
+    def name(self) -> str:
+        """The label if there is one, else the process in words."""
+        return self.label or self.what
+
+    @property
+    def price(self) -> str:
+        """The costs that are not at their default; the draft cost always."""
+        usual = Cost().model_dump()
+        own = self.cost.model_dump()
+        return ", ".join(f"{key} = {own[key]:g}" for key in own if key == "c_d" or own[key] != usual[key])
+
+    @property
+    def family(self) -> tuple[str, str]:
+        """What stays the same while rates are varied: type, label and all parameters that are not rates."""
+        rest = {key: value for key, value in self.parameters.items() if not isinstance(value, (float, list))}
+        return self.kind, json.dumps([self.label if "alpha" in self.parameters else "", rest], sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Exact speed-ups of a process at the κ that were run."""
+
+    process: Process
+    kappas: Sequence[int]
+    speedups: Sequence[float]
+
+    @property
+    def kappa_star(self) -> int:
+        """Smallest κ, among those run, within 1e-12 of the best."""
+        top = max(self.speedups)
+        return next(k for k, s in zip(self.kappas, self.speedups, strict=True) if s >= top - 1e-12)
+
+    def speedup(self, kappa: int) -> float:
+        """Exact speed-up at one κ that was run."""
+        return self.speedups[list(self.kappas).index(kappa)]
+
+    def mean_tokens(self, kappa: int) -> float:
+        """Exact E[tokens] of a round."""
+        return theory.window(self.process, kappa).mean_tokens
+
+
+def points(estimates: pd.DataFrame) -> list[Point]:
+    """The points of an estimates table, in its order.
+
+    Examples
+    --------
+    >>> import simspec
+    >>> result = simspec.simulate({"type": "iid", "alpha": 0.7}, {"c_d": 0.1}, kappa=[0, 4], windows=10_000)
+    >>> frame = result.to_pandas().assign(
+    ...     point_id="p", simulation_id="s", process="iid", parameters='{"alpha":0.7}', label="",
+    ...     c0=1.0, c_d=0.1, c_v=0.0, c_r=0.0, off=1.0)
+    >>> [(point.name, point.price, point.exact.kappa_star) for point in points(frame)]
+    [('i.i.d. α = 0.7', 'c_d = 0.1', 4)]
+    """
+    grouped: dict[str, list[dict[str, Any]]] = {}
+    for record in estimates.to_dict("records"):
+        row = {str(key): value for key, value in record.items()}
+        grouped.setdefault(str(row["point_id"]), []).append(row)
+    return [_point(rows) for rows in grouped.values()]
+
+
+def _point(rows: list[dict[str, Any]]) -> Point:
+    rows = sorted(rows, key=lambda row: int(row["kappa"]))
+    first = rows[0]
+    cost = Cost(**{key: float(first[key]) for key in Cost.model_fields})
+    ids = str(first["point_id"]), str(first["simulation_id"])
+    return Point(*ids, str(first["process"]), str(first["label"] or ""), json.loads(first["parameters"]), cost, rows)
+
+
+def describe(kind: str, parameters: dict[str, Any]) -> str:
+    """A process in words.
+
+    Examples
+    --------
+    >>> describe("markov", {"alpha": 0.7, "rho": 0.3, "start": "carry", "steps_after_reject": 1, "steps_after_full": 2})
+    'Markov α = 0.7, ρ = 0.3, by position (1, 2)'
+    >>> describe("drift", {"alpha_end": 0.6, "alpha_start": 0.8, "shape": "linear", "tokens": 9, "truncate": True})
+    'drift, alpha_start = 0.8, alpha_end = 0.6, tokens = 9'
+    >>> describe("survival", {"survival": [0.7, 0.5, 0.4]})
+    'measured survival, 3 values'
+    """
+    given = _telling(kind, parameters)
+    rates = [f"{sign} = {given[key]:g}" for key, sign in _SIGNS.items() if key in given]
+    parts = rates + [text for text in [construction(kind, given)] if text]
+    join = " " if rates else ", "
+    return _WORDS.get(kind, kind) + (join + ", ".join(parts) if parts else "")
+
+
+def construction(kind: str, parameters: dict[str, Any]) -> str:
+    """What a process has besides α and ρ, in words; for a chain, its boundary between windows.
+
+    Examples
+    --------
+    >>> construction("markov", {"alpha": 0.7, "rho": 0.3, "start": "stationary"})
+    'each window fresh'
+    """
+    if kind == "markov":
+        return _boundary(parameters)
+    rest = {key: value for key, value in _telling(kind, parameters).items() if key not in _SIGNS}
+    if list(rest) == ["survival"]:
+        return f"{len(rest['survival'])} values"
+    return ", ".join(f"{key} = {_short(value)}" for key, value in rest.items())
+
+
+def _telling(kind: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that are given and not at their default, in the order of the class if it is known."""
+    given = {key: value for key, value in parameters.items() if value is not None}
+    known = Processes.table.get(kind)
+    if known is None or kind == "markov":
+        return given
+    usual = {key: field.default for key, field in known.model_fields.items()}
+    order = [key for key in usual if key in given] + [key for key in given if key not in usual]
+    return {key: given[key] for key in order if given[key] != usual.get(key)}
+
+
+def _boundary(parameters: dict[str, Any]) -> str:
+    if parameters.get("start") != "carry":
+        return "each window fresh"
+    steps = tuple(int(parameters.get(key, 1)) for key in _STEPS)
+    return _BOUNDARIES.get((steps[0], steps[1]), f"carried {steps}")
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{len(value)} values]"
+    return f"{value:g}" if isinstance(value, float) else str(value)

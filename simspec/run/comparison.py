@@ -1,0 +1,144 @@
+"""What does a comparison of two datasets say?  Every row, what was left out, and a readable summary."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from simspec.stats import difference as stats
+from simspec.text import clean, number, table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison: a quantity of one simulation at one κ, or of one point at one κ (then with ``point_id``)."""
+
+    simulation_id: str
+    point_id: str | None
+    kappa: int
+    quantity: str
+    a: float
+    b: float
+    difference: float
+    error: float
+    p_value: float
+    p_holm: float
+    differs: bool
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What could not be compared, and why."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Outcome of `compare`.
+
+    Attributes
+    ----------
+    a, b, error, shift
+        What was asked for.
+    frame : DataFrame
+        One row per comparison, columns as in `Row`.
+    pairs : DataFrame
+        One row per simulation and κ: how its units were matched (``"identical"`` totals, ``"paired"`` on the same
+        words, ``"independent"``), budgets, ``detectable_shift`` of E[A] (relative, power 0.9, as for independent words)
+        and ``windows_needed`` in each folder to find ``shift``; both NaN where nothing varied.
+    left_out, names
+        What was not compared, and texts for the ids of simulations and points.
+    """
+
+    a: str
+    b: str
+    error: float
+    shift: float
+    frame: pd.DataFrame
+    pairs: pd.DataFrame
+    left_out: tuple[LeftOut, ...]
+    names: dict[str, str]
+
+    @property
+    def differs(self) -> bool:
+        """Whether any quantity differs beyond chance."""
+        return bool(self.frame["differs"].any())
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All comparisons."""
+        return tuple(_rows(self.frame))
+
+    @property
+    def differences(self) -> tuple[Row, ...]:
+        """The comparisons that differ, the clearest first."""
+        return tuple(_rows(self.frame[self.frame["differs"]].sort_values("p_holm", kind="stable")))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per comparison, columns as in `Row`."""
+        return self.frame
+
+    def name(self, row: Row) -> str:
+        """Process, and cost where the quantity depends on it."""
+        own = self.names[row.simulation_id]
+        return own if row.point_id is None else f"{own}; {self.names[row.point_id]}"
+
+    @property
+    def compared(self) -> dict[str, int]:
+        """How much of each was compared."""
+        counts = {name: int(self.frame[of].nunique()) for name, of in (
+            ("simulations", "simulation_id"), ("kappas", "kappa"), ("points", "point_id"), ("quantities", "quantity"),
+        )}  # fmt: skip
+        return counts | {"comparisons": len(self.frame)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: what differs, what was compared and what it could see; `to_pandas` holds every row."""
+        return {
+            "a": self.a, "b": self.b, "error": self.error, "shift": self.shift, "differs": self.differs,
+            "compared": self.compared,
+            "differences": [dataclasses.asdict(row) | {"name": self.name(row)} for row in self.differences],
+            "pairs": self.pairs.to_dict("records"),
+            "left_out": [dataclasses.asdict(entry) for entry in self.left_out],
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{count:,} {name}" for name, count in self.compared.items())
+        ways = ", ".join(f"{count:,} {way}" for way, count in self.pairs["how"].value_counts().items())
+        lines = [f"{clean(self.a)} and {clean(self.b)}: {said}", f"simulation × κ by words: {ways}", ""]
+        found = [
+            [self.name(r), str(r.kappa), r.quantity, number(r.a, 6), number(r.b, 6),
+             f"{number(r.difference, 6)} ± {number(r.error, 6)}", f"{r.p_holm:.1e}"]
+            for r in self.differences
+        ]  # fmt: skip
+        if found:
+            lines += [table(["process", "κ", "quantity", "a", "b", "b - a", "p (Holm)"], found, 40), ""]
+        count = f"comparisons that differ: {len(found):,}," if found else "no difference"
+        lines += [f"{count} beyond chance (false alarm anywhere: at most {self.error:g})", *self._reach()]
+        if self.left_out:
+            rows = [[entry.what, entry.why] for entry in self.left_out]
+            lines += ["", table(["left out", "why"], rows, 20)]
+        return "\n".join(lines)
+
+    def _reach(self) -> list[str]:
+        seen = self.pairs.dropna(subset=["detectable_shift"])
+        if seen.empty:
+            return ["detectable shift of E[A]: cannot be said, nothing varied"]
+        worst, needed = seen.sort_values("detectable_shift").to_dict("records")[-1], seen["windows_needed"].max()
+        where, shift = f"{self.names[worst['simulation_id']]}, κ = {worst['kappa']}", worst["detectable_shift"]
+        return [
+            f"detectable shift of E[A], power {stats.POWER:g}: {shift:.3%} at worst ({clean(where)})",
+            f"a shift of {self.shift:g} takes {needed:,.0f} windows per simulation and κ in each folder",
+        ]
+
+
+def _rows(frame: pd.DataFrame) -> Iterator[Row]:
+    records = frame.astype({"point_id": object})
+    records["point_id"] = records["point_id"].where(records["point_id"].notna(), None)
+    return (Row(*values) for values in records.itertuples(index=False, name=None))
