@@ -86,7 +86,7 @@ class ExactAnswer:
             "speedup_by_kappa": [None if math.isnan(s) else float(s) for s in best.speedup_by_kappa],
             "by_kappa": self.rows,
         }
-        if isinstance(self.process, Iid):
+        if isinstance(self.process, Iid) and not self.cost.tables():
             out["kappa_star_continuous"] = _finite(theory.kappa_star_continuous(self.process.alpha, self.cost))
             out["break_even_alpha"] = _finite(theory.break_even_alpha(self.cost))
             out["break_even_alpha_off"] = _finite(theory.break_even_alpha_off(self.cost))
@@ -132,7 +132,7 @@ class ExactAnswer:
         if best.at_kappa_max and self.kappa_star > 0:
             more = "measure more positions" if self.kappa_star == longest else "raise the largest κ (--kappa-max)"
             notes.append(f"κ = {self.kappa_star} is the longest tried and the best may lie beyond: {more}")
-        if isinstance(self.process, Iid):
+        if isinstance(self.process, Iid) and not self.cost.tables():
             notes.append(
                 f"drafting pays above α = {number(theory.break_even_alpha(self.cost))}; "
                 f"continuous optimum κ = {number(theory.kappa_star_continuous(self.process.alpha, self.cost))}"

@@ -135,7 +135,7 @@ def _over_kappa(process: Process, cost: Cost, kappa_max: int, windows: int | Non
         "ties": list(best.ties),
         "at_kappa_max": best.at_kappa_max,
     }
-    if isinstance(process, Iid):
+    if isinstance(process, Iid) and not cost.tables():
         continuous = theory.kappa_star_continuous(process.alpha, cost)
         out["kappa_star_continuous"] = continuous if math.isfinite(continuous) else None
     if windows is not None:

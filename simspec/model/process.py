@@ -54,6 +54,8 @@ class Process(Model):
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        return f"{len(value)} rows" if len(value) > 2 else str(value)
     if isinstance(value, list) and len(value) > 4:
         return f"[{value[0]:g}, {value[1]:g}, … {value[-1]:g}; {len(value)} values]"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -7,6 +7,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pydantic import ConfigDict
+
 from simspec.model.errors import ParameterError
 from simspec.model.process import Process
 
@@ -45,6 +47,10 @@ class RowProcess(Process, abc.ABC):
     >>> Coin().unit
     'window'
     """
+
+    model_config = ConfigDict(
+        defer_build=False
+    )  # a class in a function or notebook must see its names while they exist
 
     @abc.abstractmethod
     def rows(self, kappa: int) -> RowTable:

@@ -20,7 +20,7 @@ from simspec.report.select import choose, shown, spread
 from simspec.report.summary import summary
 from simspec.report.verdicts import alarm, sentences, verdict_section
 from simspec.run.dataset import Dataset, read
-from simspec.text import kappa_set, number
+from simspec.text import kappa_set, number, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +78,8 @@ def build(data: Dataset) -> str:
     """The page of an opened folder."""
     held = points(data.estimates)
     if not held:
-        raise DatasetError(f"{data.path}: holds no estimates yet; run the scenario again to continue it")
+        why = f"its {plural(len(data.failed), 'simulation')} failed" if data.failed else "run the scenario again"
+        raise DatasetError(f"{data.path}: holds no estimates; {why}")
     shared = [
         ("kappa", "Speed-up against κ", kappa_curves(held)),
         ("correlation", "What the construction of a correlation decides", correlation(held)),
@@ -91,7 +92,7 @@ def build(data: Dataset) -> str:
         return _claims_page(Validation.stored(data), shared)
     name = data.scenario.name
     lead = paragraph(
-        f"A simspec sweep: {len(held):,} point{'s' * (len(held) > 1)}, {data.scenario.windows:,} windows per simulation and κ.",
+        f"A simspec sweep: {plural(len(held), 'point')}, {data.scenario.windows:,} windows per simulation and κ.",
         "lead",
     )
     sections = [("summary", "Best draft length", summary(held)), *shared]

@@ -95,10 +95,11 @@ def alike(point: Point) -> str:
 def alternative(point: Point) -> str:
     """The figure in one sentence."""
     best = point.best
-    exact = f"; exact best κ {point.exact.kappa_star}, {number(max(point.exact.speedups))}" if point.exact else ""
+    exact = f"exact best κ {point.exact.kappa_star}, {number(max(point.exact.speedups))}; " if point.exact else ""
     return (
         f"Speed-up against κ for {point.name}, {point.price}: best κ {best['kappa_star']} at {number(best['speedup'])} "
-        f"[{number(best['speedup_low'])}, {number(best['speedup_high'])}]; {alike(point)}{exact}; without speculation {1 / point.cost.off:.4g}."
+        f"[{number(best['speedup_low'])}, {number(best['speedup_high'])}]; {alike(point)}; "
+        f"{exact}without speculation {1 / point.cost.off:.4g}."
     )
 
 

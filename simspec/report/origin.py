@@ -10,6 +10,7 @@ from typing import Any
 
 from simspec.report.page import esc, pairs, paragraph
 from simspec.report.points import Point
+from simspec.text import plural
 
 
 def origin(folder: Path, manifest: dict[str, Any], points: Sequence[Point]) -> str:
@@ -17,6 +18,12 @@ def origin(folder: Path, manifest: dict[str, Any], points: Sequence[Point]) -> s
     made = manifest.get("provenance")
     made = made if isinstance(made, dict) else {}
     parts = [pairs(_rows(folder, manifest, made, points)), _scenario(manifest.get("scenario"))]
+    failed = manifest.get("failed")
+    if isinstance(failed, list) and failed:
+        words = "; ".join(f"{entry.get('process')}: {entry.get('error')}" for entry in failed[:20])
+        parts.insert(
+            0, paragraph(f"{plural(len(failed), 'simulation')} failed, the others are complete: {words}", "alarm")
+        )
     if not manifest.get("complete"):
         text = "This run is not complete; run the scenario again to continue it, then make the report anew."
         parts.insert(0, paragraph(text, "alarm"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from simspec.model import Cost
 from simspec.report.draw import BLUE, INK, ORANGE, SOFT, VERMILION, WIDTH, few_ticks, fit, place, render
-from simspec.report.points import Point, construction
+from simspec.report.points import Point, kind_and_construction
 from simspec.text import kappa_set, number
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 6
+NEAR = 5e-4
 _FREE = "independent (ρ = 0)"
 ROW, HEAD, FOOT = 38, 18, 24
 SPLIT = 150
@@ -38,35 +39,49 @@ class Group:
 
 
 def groups(points: Sequence[Point]) -> list[Group]:
-    """Every (α, ρ ≠ 0, price) at which at least two constructions were run, in the order of the points."""
-    found: dict[tuple[float, float, Cost], dict[str, Point]] = {}
+    """Every (α, ρ ≠ 0, price) at which at least two constructions were run, in the order of the points.
+
+    A process that implies its α and ρ joins those that state them if both agree to `NEAR`.
+    """
+    found: dict[tuple[float, float, Cost], list[Point]] = {}
     free: dict[tuple[float, Cost], Point] = {}
+    implied = []
     for point in points:
-        alpha, rho = _rate(point, "alpha"), _rate(point, "rho")
+        alpha, rho = point.rates
         if alpha is None:
             continue
-        if rho:
-            found.setdefault((alpha, rho, point.cost), {}).setdefault(_name(point), point)
+        if rho and isinstance(point.parameters.get("rho"), float):
+            found.setdefault((alpha, rho, point.cost), []).append(point)
+        elif rho:
+            implied.append((alpha, rho, point))
         elif point.kind == "iid" or (rho == 0 and (alpha, point.cost) not in free):
             free[alpha, point.cost] = point
+    for alpha, rho, point in implied:
+        own = (round(alpha, 3), round(rho, 3), point.cost)
+        near = (key for key in found if _near(key, alpha, rho) and key[2] == point.cost)
+        found.setdefault(next(near, own), []).append(point)
     out = []
-    for (alpha, rho, cost), own in found.items():
+    for (alpha, rho, cost), members in found.items():
+        named = list(zip(_names(members), members, strict=True))
         measure = free.get((alpha, cost))
-        members = [*own.items(), *([] if measure is None else [(_FREE, measure)])]
-        if len(own) > 1:
-            out.append(Group(alpha, rho, cost, tuple(members), measure))
+        if len(named) > 1:
+            out.append(Group(alpha, rho, cost, (*named, *([] if measure is None else [(_FREE, measure)])), measure))
     return out
 
 
-def _rate(point: Point, key: str) -> float | None:
-    value = point.parameters.get(key)
-    return float(value) if isinstance(value, (int, float)) else None
+def _near(key: tuple[float, float, Cost], alpha: float, rho: float) -> bool:
+    return abs(key[0] - alpha) <= NEAR and abs(key[1] - rho) <= NEAR
 
 
-def _name(point: Point) -> str:
-    own = construction(point.kind, point.parameters)
-    full = own if point.kind == "markov" else " ".join(filter(None, [point.kind, own]))
-    return f"{point.label}: {full}" if point.label else full
+def _names(members: Sequence[Point]) -> list[str]:
+    """Labels where they tell the members apart, else what the processes are."""
+    labels = [point.label for point in members]
+    return [
+        point.label
+        if point.label and labels.count(point.label) == 1
+        else ": ".join(filter(None, [point.label, kind_and_construction(point.kind, point.parameters)]))
+        for point in members
+    ]
 
 
 def draw(group: Group, key: str) -> str:
@@ -109,7 +124,8 @@ def _means(point: Point) -> list[float]:
 
 
 def _exact_tokens(point: Point) -> list[float]:
-    return [point.exact.mean_tokens(int(point.best["kappa_star"]))] if point.exact else []
+    value = point.exact.mean_tokens(int(point.best["kappa_star"])) if point.exact else None
+    return [] if value is None else [value]
 
 
 def _limits(axes: Axes, values: Sequence[float], left: float, right: float) -> None:
@@ -158,7 +174,7 @@ def numbers(group: Group) -> list[list[Any]]:
                 kappa_set(point.indistinguishable),
                 exact.kappa_star if exact else "–",
                 _with_interval(best, "mean_tokens"),
-                number(_exact_tokens(point)[0]) if exact else "–",
+                number(_exact_tokens(point)[0]) if _exact_tokens(point) else "–",
                 _with_interval(best, "speedup"),
                 number(exact.speedup(star)) if exact else "–",
             ]

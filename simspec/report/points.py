@@ -14,7 +14,19 @@ from simspec.model import Cost, Process, Processes, SimspecError
 if TYPE_CHECKING:
     import pandas as pd
 
-_WORDS = {"iid": "i.i.d.", "markov": "Markov", "survival": "measured survival"}
+_WORDS = {
+    "iid": "i.i.d.",
+    "markov": "Markov",
+    "survival": "measured survival",
+    "position": "rates by position",
+    "beta_mixture": "Beta mixture",
+    "discrete_mixture": "discrete mixture",
+    "gaussian_copula_ar1": "Gaussian copula AR(1)",
+    "hmm": "hidden Markov",
+    "token_chain": "token chain",
+}
+_STEADY = ("beta_mixture", "discrete_mixture", "gaussian_copula_ar1", "hmm")
+"""Processes whose drafts all have the same marginal rate, so that two of them show α and ρ."""
 _SIGNS = {"alpha": "α", "rho": "ρ"}
 _STEPS = ("steps_after_reject", "steps_after_full")
 _BOUNDARIES = {(1, 1): "carried (1, 1)", (1, 2): "by position (1, 2)", (2, 2): "advanced (2, 2)"}
@@ -68,13 +80,19 @@ class Point:
     @functools.cached_property
     def exact(self) -> Exact | None:
         """The exact answer at the κ that were run; None where no exact route exists."""
-        if self.process is None:
+        values = [row.get("speedup_exact") for row in self.rows]
+        if any(value is None or value != value for value in values):
             return None
-        try:
-            every = theory.optimum(self.process, self.cost, max(self.kappas)).speedup_by_kappa
-        except SimspecError:
-            return None
-        return Exact(self.process, self.kappas, [float(every[kappa]) for kappa in self.kappas])
+        return Exact(self.process, self.kappas, [float(str(value)) for value in values])
+
+    @functools.cached_property
+    def rates(self) -> tuple[float | None, float | None]:
+        """α and ρ: as given, else those of the first two outcomes of a window, if all its outcomes have one rate."""
+        alpha, rho = (self.parameters.get(key) for key in _SIGNS)
+        given = tuple(value if isinstance(value, float) else None for value in (alpha, rho))
+        if None in given and self.kind in _STEADY and self.process is not None:
+            return _implied(self.process)
+        return given[0], given[1]
 
     @property
     def what(self) -> str:
@@ -89,22 +107,28 @@ class Point:
     @property
     def price(self) -> str:
         """The costs that are not at their default; the draft cost always."""
-        usual = Cost().model_dump()
-        own = self.cost.model_dump()
-        return ", ".join(f"{key} = {own[key]:g}" for key in own if key == "c_d" or own[key] != usual[key])
+        usual, own, tables = Cost().numbers(), self.cost.numbers(), self.cost.tables()
+        replaced = {"c_d": "draft_table", "c0": "verify_table"}
+        words = [
+            f"{key} = {own[key]:g}"
+            for key in own
+            if (key == "c_d" or own[key] != usual[key]) and replaced.get(key) not in tables
+        ]
+        return ", ".join(words + [f"{key} of {len(value)} entries" for key, value in tables.items()])
 
     @property
     def family(self) -> tuple[str, str]:
         """What stays the same while rates are varied: type, label and all parameters that are not rates."""
         rest = {key: value for key, value in self.parameters.items() if not isinstance(value, (float, list))}
-        return self.kind, json.dumps([self.label if "alpha" in self.parameters else "", rest], sort_keys=True)
+        label = self.label if isinstance(self.parameters.get("alpha"), float) else ""
+        return self.kind, json.dumps([label, rest], sort_keys=True)
 
 
 @dataclass(frozen=True)
 class Exact:
     """Exact speed-ups of a process at the κ that were run."""
 
-    process: Process
+    process: Process | None
     kappas: Sequence[int]
     speedups: Sequence[float]
 
@@ -118,9 +142,9 @@ class Exact:
         """Exact speed-up at one κ that was run."""
         return self.speedups[list(self.kappas).index(kappa)]
 
-    def mean_tokens(self, kappa: int) -> float:
-        """Exact E[tokens] of a round."""
-        return theory.window(self.process, kappa).mean_tokens
+    def mean_tokens(self, kappa: int) -> float | None:
+        """Exact E[tokens] of a round; None if this version does not know the process."""
+        return None if self.process is None else theory.window(self.process, kappa).mean_tokens
 
 
 def points(estimates: pd.DataFrame) -> list[Point]:
@@ -146,7 +170,8 @@ def points(estimates: pd.DataFrame) -> list[Point]:
 def _point(rows: list[dict[str, Any]]) -> Point:
     rows = sorted(rows, key=lambda row: int(row["kappa"]))
     first = rows[0]
-    cost = Cost(**{key: float(first[key]) for key in Cost.model_fields})
+    prices: dict[str, Any] = {key: float(first[key]) for key in Cost().numbers()}
+    cost = Cost(**prices, **json.loads(first.get("cost_tables", "{}")))
     ids = str(first["point_id"]), str(first["simulation_id"])
     return Point(*ids, str(first["process"]), str(first["label"] or ""), json.loads(first["parameters"]), cost, rows)
 
@@ -164,10 +189,22 @@ def describe(kind: str, parameters: dict[str, Any]) -> str:
     'measured survival, 3 values'
     """
     given = _telling(kind, parameters)
-    rates = [f"{sign} = {given[key]:g}" for key, sign in _SIGNS.items() if key in given]
+    rates = [f"{sign} = {given[key]:g}" for key, sign in _SIGNS.items() if isinstance(given.get(key), float)]
     parts = rates + [text for text in [construction(kind, given)] if text]
     join = " " if rates else ", "
     return _WORDS.get(kind, kind) + (join + ", ".join(parts) if parts else "")
+
+
+def kind_and_construction(kind: str, parameters: dict[str, Any]) -> str:
+    """What a process is apart from α and ρ; for a chain, its boundary alone.
+
+    Examples
+    --------
+    >>> kind_and_construction("beta_mixture", {"alpha": 0.7, "rho": 0.3})
+    'Beta mixture'
+    """
+    own = construction(kind, parameters)
+    return own if kind == "markov" else " ".join(filter(None, [_WORDS.get(kind, kind), own]))
 
 
 def construction(kind: str, parameters: dict[str, Any]) -> str:
@@ -180,7 +217,7 @@ def construction(kind: str, parameters: dict[str, Any]) -> str:
     """
     if kind == "markov":
         return _boundary(parameters)
-    rest = {key: value for key, value in _telling(kind, parameters).items() if key not in _SIGNS}
+    rest = {key: value for key, value in _telling(kind, parameters).items() if not _is_rate(key, value)}
     if list(rest) == ["survival"]:
         return f"{len(rest['survival'])} values"
     return ", ".join(f"{key} = {_short(value)}" for key, value in rest.items())
@@ -204,7 +241,26 @@ def _boundary(parameters: dict[str, Any]) -> str:
     return _BOUNDARIES.get((steps[0], steps[1]), f"carried {steps}")
 
 
+def _is_rate(key: str, value: Any) -> bool:
+    return key in _SIGNS and isinstance(value, float)
+
+
+def _implied(process: Process) -> tuple[float | None, float | None]:
+    """α and ρ of the first two outcomes of a fresh window, from its survival curve."""
+    if getattr(process, "weights_of", "windows") not in ("windows", "requests"):
+        return None, None  # weights of tokens or rounds are not those of the rate itself
+    fresh = {"start": "stationary", "weights_of": "windows", "request_tokens": None}
+    own = {key: value for key, value in fresh.items() if key in type(process).model_fields}
+    try:
+        once, twice = theory.survival_curve(process.model_copy(update=own), 2)
+    except SimspecError:
+        return None, None
+    spread = once * (1.0 - once)
+    return float(once), float((twice - once**2) / spread) if spread > 0 else None
+
+
 def _short(value: Any) -> str:
     if isinstance(value, list):
-        return f"[{len(value)} values]"
+        plain = len(value) <= 4 and all(isinstance(entry, float) for entry in value)
+        return f"[{', '.join(f'{entry:.4g}' for entry in value)}]" if plain else f"[{len(value)} values]"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -57,7 +57,7 @@ def choose(points: Sequence[Point], most: int = MOST) -> list[Point]:
     shares = fair_shares([len(families[key]) for key in kept], most)
     taken: set[str] = set()
     for key, share in zip(kept, shares, strict=True):
-        others = {p.parameters.get("alpha") for other, own in families.items() if other != key for p in own} - {None}
+        others = {p.rates[0] for other, own in families.items() if other != key for p in own} - {None}
         taken |= {point.point_id for point in _of_family(families[key], share, others)}
     return [point for point in points if point.point_id in taken]
 
@@ -80,7 +80,7 @@ def fair_shares(sizes: Sequence[int], most: int) -> list[int]:
 
 def _of_family(own: Sequence[Point], most: int, shared: set[float | None]) -> list[Point]:
     """Points at a shared α first, then the rest; each part as a lattice of simulations and prices."""
-    kin = [point for point in own if point.parameters.get("alpha") in shared]
+    kin = [point for point in own if point.rates[0] in shared]
     chosen = _lattice(kin, most)
     rest = [point for point in own if point not in chosen]
     return chosen + _lattice(rest, most - len(chosen))

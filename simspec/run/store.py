@@ -21,7 +21,7 @@ from simspec.model.identity import canonical_json
 from simspec.run.engine import Job
 from simspec.run.schema import SCHEMA_VERSION, TABLES
 from simspec.stats.point import Counts, priced_estimates, window_estimates
-from simspec.theory.routes import ROUTES, route_of
+from simspec.theory.routes import has_route, route_of, speedups
 
 METHOD = "simulate"
 MANIFEST = "manifest.json"
@@ -128,10 +128,16 @@ def estimate_tables(block: Block) -> list[pa.Table]:
 
 def exact_speedups(process: Process, kappas: Sequence[int]) -> Callable[[Cost], np.ndarray]:
     """Speed-ups of the exact route at some κ as a function of cost; NaN (stored as null) where there is no route."""
-    if (process.type, process.unit) not in ROUTES:
+    if not has_route(process):
         return lambda cost: np.full(len(kappas), np.nan)
     means = route_of(process).sweep(process, max(kappas))
-    return lambda cost: means.speedup(cost)[list(kappas)]
+
+    def price(cost: Cost) -> np.ndarray:
+        if cost.longest_draft is None:  # costs are arithmetic on the means
+            return np.asarray(means.speedup(cost)[list(kappas)])
+        return np.asarray(speedups(process, max(kappas), cost)[list(kappas)])
+
+    return price
 
 
 def _optional(value: object, times: int) -> pa.Array:

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
 from simspec.model.process import Process
+from simspec.theory import routes
 from simspec.theory.law import FloatArray
 from simspec.theory.ranges import EXACT_KAPPA_LIMIT, check_range, check_share
-from simspec.theory.routes import route_of
 
 DEFAULT_KAPPA_MAX = 64
 
@@ -109,10 +109,10 @@ def optimum(process: Process, cost: Cost, kappa_max: int | None = None) -> Optim
     >>> round(float(best.extra_tokens[4]), 4), round(float(best.extra_speedup[4]), 4)
     (0.1681, -0.02)
     """
-    kappa_max = _kappa_max(process, kappa_max)
-    sweep = route_of(process).sweep(process, kappa_max)
+    kappa_max = _kappa_max(process, cost, kappa_max)
+    sweep = routes.route_of(process).sweep(process, kappa_max)
     answered = np.array([_has_law(process, kappa) for kappa in range(kappa_max + 1)])
-    speedups = np.where(answered, sweep.speedup(cost), np.nan)
+    speedups = np.where(answered, routes.speedups(process, kappa_max, cost), np.nan)
     best = float(np.nanmax(speedups))
     star = int(np.flatnonzero(speedups >= best - _SAME)[0])
     return Optimum(
@@ -166,15 +166,17 @@ def integer_kappa_for_share(process: Process, cost: Cost, share: float = 0.9, ka
     return optimum(process, cost, kappa_max).within(1.0 - share)[0]
 
 
-def _kappa_max(process: Process, asked: int | None) -> int:
-    longest = process.longest_draft
+def _kappa_max(process: Process, cost: Cost, asked: int | None) -> int:
+    ends = [end for end in (process.longest_draft, cost.longest_draft) if end is not None]
+    longest = min(ends) if ends else None
     if asked is None:
         return DEFAULT_KAPPA_MAX if longest is None else min(DEFAULT_KAPPA_MAX, longest)
     check_range("kappa_max", asked, 0, EXACT_KAPPA_LIMIT)
     if longest is not None and asked > longest:
         raise ParameterError(
             "kappa_max",
-            f"kappa_max = {asked} is beyond the {longest} measured positions; allowed: 0 ≤ kappa_max ≤ {longest}",
+            f"kappa_max = {asked} is beyond the {longest} measured positions or tabulated costs; "
+            f"allowed: 0 ≤ kappa_max ≤ {longest}",
         )
     return asked
 

@@ -100,10 +100,10 @@ def generation(process: Process, kappa: int, cost: Cost) -> GenerationLaw:
     visits = rows.visits()
     total = rows.totals(visits)
     drafts = rows.longest()
-    per_draft = cost.c_d + cost.c_v
-    mean_cost = total.rounds * cost.c0 + total.drafted * per_draft + total.rejections * cost.c_r
+    base = np.array([cost.base(d) for d in range(kappa + 1)])[drafts]
+    mean_cost = float(visits[: rows.n] @ base) + total.rejections * cost.c_r
     # one column per quantity that adds up over rounds: the count of rounds, and their cost without and with rejection
-    sure = np.stack([np.ones(rows.n), cost.c0 + drafts * per_draft], axis=1)
+    sure = np.stack([np.ones(rows.n), base], axis=1)
     var_rounds, var_cost = rows.variance(visits, sure, np.array([0.0, cost.c_r]))
     return GenerationLaw(
         kappa=kappa,
@@ -130,7 +130,8 @@ def generation_window(process: Drift, kappa: int) -> WindowLaw:
     array([0.66666667, 0.33333333, 0.        , 0.        ])
     """
     rows = _Rows(process, kappa)
-    total = rows.totals(rows.visits())
+    visits = rows.visits()
+    total = rows.totals(visits)
     pmf = total.counts / total.rounds
     mean, var = moments(pmf)
     return WindowLaw(
@@ -143,6 +144,7 @@ def generation_window(process: Drift, kappa: int) -> WindowLaw:
         p_full=1.0 - total.rejections / total.rounds,
         mean_examined=total.examined / total.rounds,
         mean_drafted=total.drafted / total.rounds,
+        p_cut=rows.cut(visits) / total.rounds if process.truncate else None,
     )
 
 
@@ -247,6 +249,13 @@ class _Rows:
     def pmf_blocks(self, backward: bool = False) -> Iterator[tuple[int, FloatArray]]:
         for first, survival in self.blocks(backward):
             yield first, survival[:, :-1] - survival[:, 1:]
+
+    def cut(self, visits: FloatArray) -> FloatArray:
+        """Expected number of rounds with only d < κ drafts, by d: those that start with d + 1 tokens to go."""
+        out = np.zeros(self.kappa)
+        last = visits[: self.n][::-1][: self.kappa]
+        out[: last.size] = last
+        return out
 
     def visits(self) -> FloatArray:
         """P(a round starts at position i); entries from N on collect the ends."""

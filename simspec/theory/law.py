@@ -37,6 +37,8 @@ class WindowLaw:
         Drafts that got a verdict, per round; 0 at kappa = 0.
     mean_drafted : float
         Drafts made per round; kappa unless the end of a generation cuts them.
+    p_cut : array, shape (kappa,), or None
+        Share of rounds that make only d < kappa drafts, by d; None where the end cuts nothing.
 
     References
     ----------
@@ -52,6 +54,7 @@ class WindowLaw:
     p_full: float
     mean_examined: float
     mean_drafted: float
+    p_cut: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +72,7 @@ class Sweep:
     p_full: FloatArray
 
     def speedup(self, cost: Cost) -> FloatArray:
-        """E[tokens]/E[cost] by κ, in tokens per plain target step.
+        """E[tokens]/E[cost] by κ, in tokens per plain target step; cost tables only where the end cuts no draft.
 
         Examples
         --------
@@ -77,6 +80,9 @@ class Sweep:
         array([1. , 1.2])
         """
         rejecting = 1.0 - self.p_full
+        if cost.longest_draft is not None:
+            base = np.array([cost.base(kappa) for kappa in range(self.mean_tokens.size)])
+            return self.mean_tokens / (base + cost.c_r * rejecting)
         return self.mean_tokens / (cost.c0 + self.mean_drafted * (cost.c_d + cost.c_v) + cost.c_r * rejecting)
 
 
@@ -142,4 +148,9 @@ def mean_round_cost(law: WindowLaw, cost: Cost) -> float:
     >>> round(mean_round_cost(window(Iid(alpha=0.7), 4), Cost(c_d=0.1, c_r=1.0)), 4)
     2.1599
     """
-    return cost.c0 + law.mean_drafted * (cost.c_d + cost.c_v) + cost.c_r * (1.0 - law.p_full)
+    rollback = cost.c_r * (1.0 - law.p_full)
+    if cost.longest_draft is None:
+        return cost.c0 + law.mean_drafted * (cost.c_d + cost.c_v) + rollback
+    full = cost.base(law.kappa)
+    saved = 0.0 if law.p_cut is None else sum(p * (full - cost.base(d)) for d, p in enumerate(law.p_cut))
+    return float(full - saved + rollback)

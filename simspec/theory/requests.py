@@ -51,6 +51,7 @@ def request_window(process: Mixture, kappa: int) -> WindowLaw:
         p_full=float(shares @ total.full) / rounds,
         mean_examined=float(shares @ total.examined) / rounds,
         mean_drafted=float(shares @ total.drafted) / rounds,
+        p_cut=None if total.cut is None else total.cut @ shares / rounds,
     )
 
 
@@ -140,6 +141,7 @@ class _Totals:
     full: FloatArray
     drafted: FloatArray
     examined: FloatArray
+    cut: FloatArray | None = None  # [d] rounds with only d < κ drafts
 
 
 def _totals(process: Mixture, rates: FloatArray, kappa: int) -> _Totals:
@@ -163,6 +165,7 @@ def _totals(process: Mixture, rates: FloatArray, kappa: int) -> _Totals:
         full=counts[-1] + (powers[:-1] * here[:-1]).sum(axis=0),
         drafted=so_far[1:-1].sum(axis=0),
         examined=(powers[:-1] * so_far[1:-1]).sum(axis=0),
+        cut=here[:-1],
     )
 
 

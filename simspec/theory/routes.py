@@ -6,9 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
 from simspec.model.process import Process
+from simspec.model.rows import RowProcess
 from simspec.theory.carried import carried_counts, carried_sweep, carried_window
 from simspec.theory.fresh import (
     fresh_sweep,
@@ -27,6 +30,7 @@ from simspec.theory.law import FloatArray, Sweep, WindowLaw, mean_round_cost
 from simspec.theory.mixtures import beta_curve, discrete_curve
 from simspec.theory.ranges import check_kappa, check_least
 from simspec.theory.requests import request_counts, request_sweep, request_window
+from simspec.theory.user_rows import rows_counts, rows_sweep, rows_window
 
 Curve = Callable[[Any, int], FloatArray]
 
@@ -102,6 +106,22 @@ ROUTES: dict[tuple[str, str], Route] = {
 """(type, independent unit) → route."""
 
 
+ROWS = Route(rows_window, rows_sweep, rows_counts)
+"""The route of every user's process."""
+
+
+def has_route(process: Process) -> bool:
+    """Whether the exact route knows this process.
+
+    Examples
+    --------
+    >>> from simspec.model.iid import Iid
+    >>> has_route(Iid(alpha=0.5))
+    True
+    """
+    return isinstance(process, RowProcess) or (process.type, process.unit) in ROUTES
+
+
 def route_of(process: Process) -> Route:
     """The route of ``process``; `ParameterError` if there is none.
 
@@ -111,6 +131,8 @@ def route_of(process: Process) -> Route:
     >>> route_of(Iid(alpha=0.5)).curve is iid_curve
     True
     """
+    if isinstance(process, RowProcess):
+        return ROWS
     key = (process.type, process.unit)
     if key not in ROUTES:
         known = ", ".join(dict.fromkeys(name for name, _ in ROUTES))
@@ -190,6 +212,22 @@ def window(process: Process, kappa: int) -> WindowLaw:
     """
     check_kappa(process, kappa)
     return route_of(process).window(process, kappa)
+
+
+def speedups(process: Process, kappa_max: int, cost: Cost) -> FloatArray:
+    """Speed-up at every κ = 0 … kappa_max; NaN where the process has no long-run law.
+
+    Examples
+    --------
+    >>> from simspec.model.iid import Iid
+    >>> speedups(Iid(alpha=0.5), 2, Cost(verify_table=[1.0, 1.0, 2.0]))
+    array([1.   , 1.5  , 0.875])
+    """
+    means = route_of(process).sweep(process, kappa_max)
+    cut = np.nan_to_num(means.mean_drafted) < np.arange(kappa_max + 1) - 1e-12
+    if cost.longest_draft is None or not cut.any():
+        return means.speedup(cost)
+    return np.array([speedup(process, kappa, cost) for kappa in range(kappa_max + 1)])
 
 
 def speedup(process: Process, kappa: int, cost: Cost) -> float:
