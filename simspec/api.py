@@ -333,3 +333,39 @@ def compare(a: str | Path | Dataset, b: str | Path | Dataset, error: float = 1e-
     from simspec.run.compare import compare as run_compare
 
     return run_compare(a, b, error, shift)
+
+
+def write_report(results: str | Path, output: str | Path = "report.html") -> Path:
+    """Write one self-contained offline HTML page of a result folder.
+
+    Parameters
+    ----------
+    results : path
+        A folder that ``simspec run`` or ``simspec validate`` wrote.
+    output : path
+        The page; replaced if it exists.
+
+    Returns
+    -------
+    Path
+        The page.
+
+    Raises
+    ------
+    DatasetError
+        The folder cannot be read or the page not written.
+    SimspecError
+        matplotlib is missing: ``pip install 'simspec[report]'``.
+
+    Examples
+    --------
+    >>> import simspec, tempfile, pathlib
+    >>> table = {"name": "tiny", "windows": 10_000, "kappa": [0, 4], "process": {"type": "iid", "alpha": 0.7}}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     data = simspec.sweep(table, output=pathlib.Path(folder) / "tiny")
+    ...     simspec.write_report(data.path, pathlib.Path(folder) / "page.html").name
+    'page.html'
+    """
+    from simspec.report import report
+
+    return report(results, output)

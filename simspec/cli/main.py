@@ -13,9 +13,9 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from simspec.cli import compare, exact, run, show, solve, trace, validate
+from simspec.cli import compare, exact, report, run, show, solve, trace, validate
 
-COMMANDS = (exact, run, show, compare, validate, trace, solve)
+COMMANDS = (exact, run, show, report, compare, validate, trace, solve)
 
 _EPILOG = """\
 start here:
@@ -63,6 +63,9 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that knows no κ still gets the answer
     args = parser().parse_args(arguments)
     warnings.filterwarnings("ignore", category=RuntimeWarning, module="numpy|simspec.theory|simspec.stats")
     if args.version:
@@ -75,9 +78,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     from simspec.model.errors import ParameterError, SimspecError
 
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that knows no κ still gets the answer
     try:
         return int(args.do(args))
     except ParameterError as error:

@@ -62,7 +62,10 @@ def _steps(
 def _window_law(
     accept: np.ndarray, reject: np.ndarray, after_reject: np.ndarray, after_full: np.ndarray, kappa: int
 ) -> np.ndarray:
-    """Long-run law of the state at the start of a window."""
+    """Long-run law of the state at the start of a window; without drafts no state matters."""
+    if kappa == 0:
+        first: np.ndarray = np.eye(len(accept))[0]
+        return first
     alive, chain = np.eye(len(accept)), np.zeros_like(accept)
     for _ in range(kappa):
         chain = chain + matrix_product(matrix_product(alive, reject), after_reject)

@@ -39,18 +39,15 @@ class RowProcess(Process, abc.ABC):
 
     Examples
     --------
-    >>> from typing import Literal
     >>> class Coin(RowProcess):
-    ...     type: Literal["coin"] = "coin"
+    ...     type: str = "coin"
     ...     def rows(self, kappa):
     ...         return RowTable([[0.5 ** (j + 1) for j in range(kappa)]])
     >>> Coin().unit
     'window'
     """
 
-    model_config = ConfigDict(
-        defer_build=False
-    )  # a class in a function or notebook must see its names while they exist
+    model_config = ConfigDict(defer_build=False)  # a class in a function must see its names now
 
     @abc.abstractmethod
     def rows(self, kappa: int) -> RowTable:

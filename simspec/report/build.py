@@ -80,16 +80,15 @@ def build(data: Dataset) -> str:
     if not held:
         why = f"its {plural(len(data.failed), 'simulation')} failed" if data.failed else "run the scenario again"
         raise DatasetError(f"{data.path}: holds no estimates; {why}")
+    judged, counts = _judged(data), data.counts  # what cannot be read is said before anything is drawn
     shared = [
         ("kappa", "Speed-up against κ", kappa_curves(held)),
         ("correlation", "What the construction of a correlation decides", correlation(held)),
-        ("accepted", "Accepted length against the exact law", accepted_lengths(held, data.counts)),
+        ("accepted", "Accepted length against the exact law", accepted_lengths(held, counts)),
         ("provenance", "Provenance", origin(data.path, data.manifest, held)),
     ]
-    if data.manifest.get("kind") == "claims":
-        from simspec.claims.validation import Validation
-
-        return _claims_page(Validation.stored(data), shared)
+    if judged is not None:
+        return _claims_page(judged, shared)
     name = data.scenario.name
     lead = paragraph(
         f"A simspec sweep: {plural(len(held), 'point')}, {data.scenario.windows:,} windows per simulation and κ.",
@@ -97,6 +96,14 @@ def build(data: Dataset) -> str:
     )
     sections = [("summary", "Best draft length", summary(held)), *shared]
     return document(name, lead, sections)
+
+
+def _judged(data: Dataset) -> Validation | None:
+    if data.manifest.get("kind") != "claims":
+        return None
+    from simspec.claims.validation import Validation
+
+    return Validation.stored(data)
 
 
 def _claims_page(found: Validation, shared: Sequence[Section]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from simspec.model import Cost
 from simspec.report.draw import BLUE, INK, ORANGE, SOFT, VERMILION, WIDTH, few_ticks, fit, place, render
-from simspec.report.points import Point, kind_and_construction
+from simspec.report.points import Point, construction, short_name
 from simspec.text import kappa_set, number
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ _FREE = "independent (ρ = 0)"
 ROW, HEAD, FOOT = 38, 18, 24
 SPLIT = 150
 """Where the axis of E[tokens] begins, in pixels."""
+_CLEAR = {"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.6}
 
 
 @dataclass(frozen=True)
@@ -74,13 +75,12 @@ def _near(key: tuple[float, float, Cost], alpha: float, rho: float) -> bool:
 
 
 def _names(members: Sequence[Point]) -> list[str]:
-    """Labels where they tell the members apart, else what the processes are."""
-    labels = [point.label for point in members]
+    """Labels, or what the processes are; with all their parameters only where that does not tell them apart."""
+    short = [point.label or short_name(point.kind, point.parameters) for point in members]
+    full = [construction(point.kind, point.parameters) for point in members]
     return [
-        point.label
-        if point.label and labels.count(point.label) == 1
-        else ": ".join(filter(None, [point.label, kind_and_construction(point.kind, point.parameters)]))
-        for point in members
+        name if short.count(name) == 1 or not more else f"{name}, {more}"
+        for name, more in zip(short, full, strict=True)
     ]
 
 
@@ -98,7 +98,8 @@ def draw(group: Group, key: str) -> str:
             axes.spines["left"].set_visible(False)
             axes.grid(visible=True, axis="x")
         for i, (name, point) in enumerate(group.members):
-            figure.text(8 / WIDTH, 1 - (HEAD + ROW * i + 3) / height, fit(name, 52), va="top", fontsize=10.5)
+            figure.text(8 / WIDTH, 1 - (HEAD + ROW * i + 3) / height, fit(name, 52), va="top", fontsize=10.5,
+                        bbox=_CLEAR)  # fmt: skip
             _star(stars, i + 0.68, point)
             _tokens(tokens, i + 0.68, point)
         _limits(stars, [k for _, point in group.members for k in _kappas(point)], 0.8, 1.4)
@@ -139,7 +140,7 @@ def _star(axes: Axes, y: float, point: Point) -> None:
     if point.exact:
         _exact_mark(axes, point.exact.kappa_star, y)
     axes.annotate(
-        kappa_set(alike), (alike[-1] + 0.18, y), (4, 0), textcoords="offset points", va="center", fontsize=10.5
+        kappa_set(alike), (alike[-1] + 0.18, y), (7, 0), textcoords="offset points", va="center", fontsize=10.5
     )
 
 
@@ -152,9 +153,6 @@ def _tokens(axes: Axes, y: float, point: Point) -> None:
         _exact_mark(axes, value, y)
     axes.annotate(number(best["mean_tokens"]), (max(_means(point)), y), (6, 0), textcoords="offset points",
                   va="center", fontsize=10.5, bbox=_CLEAR)  # fmt: skip
-
-
-_CLEAR = {"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.6}
 
 
 def _exact_mark(axes: Axes, x: float, y: float) -> None:

@@ -195,16 +195,15 @@ def describe(kind: str, parameters: dict[str, Any]) -> str:
     return _WORDS.get(kind, kind) + (join + ", ".join(parts) if parts else "")
 
 
-def kind_and_construction(kind: str, parameters: dict[str, Any]) -> str:
-    """What a process is apart from α and ρ; for a chain, its boundary alone.
+def short_name(kind: str, parameters: dict[str, Any]) -> str:
+    """What a process is apart from its parameters; a chain is named by its boundary between windows.
 
     Examples
     --------
-    >>> kind_and_construction("beta_mixture", {"alpha": 0.7, "rho": 0.3})
-    'Beta mixture'
+    >>> short_name("beta_mixture", {"alpha": 0.7, "rho": 0.3}), short_name("markov", {"start": "carry"})
+    ('Beta mixture', 'carried (1, 1)')
     """
-    own = construction(kind, parameters)
-    return own if kind == "markov" else " ".join(filter(None, [_WORDS.get(kind, kind), own]))
+    return _boundary(parameters) if kind == "markov" else _WORDS.get(kind, kind)
 
 
 def construction(kind: str, parameters: dict[str, Any]) -> str:
@@ -220,6 +219,8 @@ def construction(kind: str, parameters: dict[str, Any]) -> str:
     rest = {key: value for key, value in _telling(kind, parameters).items() if not _is_rate(key, value)}
     if list(rest) == ["survival"]:
         return f"{len(rest['survival'])} values"
+    if isinstance(rest.get("path"), str):
+        rest["path"] = rest["path"].rpartition("/")[2]  # the whole path stands with the scenario
     return ", ".join(f"{key} = {_short(value)}" for key, value in rest.items())
 
 

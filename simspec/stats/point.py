@@ -88,18 +88,22 @@ class Counts:
     def rare(self, level: float) -> Rare:
         """Largest plausible errors where rejections, or acceptances, are too few for the spread of units to show."""
         n = self.by_unit("n")
-        chances = {}
+        chance: dict[str, Floats] = {}
+        seen: dict[str, Floats] = {}
         for name, hits in (("rejection", self.by_unit("rejected")), ("acceptance", n - self.by_unit("zero"))):
             own = ratio(hits, n)
             low, high = proportion(own.value, own.error, self.total("n"), self.units, self.fresh, level)
-            seen = own.value * effective_trials(own.value, own.error, self.total("n"), self.units, self.fresh)
-            chances[name] = (np.maximum(high - own.value, own.value - low), seen)
-        few = np.minimum(chances["rejection"][1], chances["acceptance"][1]) < FEW_EVENTS
-        few &= np.array(self.kappas) > 0
+            size = effective_trials(own.value, own.error, self.total("n"), self.units, self.fresh)
+            chance[name] = np.maximum(high - own.value, own.value - low)
+            seen[name], seen[f"no {name}"] = own.value * size, (1.0 - own.value) * size
+        drafting = np.array(self.kappas) > 0
+        few = drafting & (np.minimum(seen["rejection"], seen["acceptance"]) < FEW_EVENTS)
+        few_ends = drafting & (np.minimum(seen["rejection"], seen["no rejection"]) < FEW_EVENTS)
         lost, gained = self._sizes()
-        move_2 = np.maximum(chances["rejection"][0] * lost[0], chances["acceptance"][0] * gained[0])
-        move_4 = np.maximum(chances["rejection"][0] * lost[1], chances["acceptance"][0] * gained[1])
-        return Rare(np.where(few, move_2, 0.0), np.where(few, move_4, 0.0), np.where(few, chances["rejection"][0], 0.0))
+        mean = np.maximum(chance["rejection"] * lost[0], chance["acceptance"] * gained[0])
+        square = np.maximum(chance["rejection"] * lost[1], chance["acceptance"] * gained[1])
+        ends = np.where(few_ends, chance["rejection"], 0.0)
+        return Rare(np.where(few, mean, 0.0), np.where(few, square, 0.0), ends)
 
     def _sizes(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
         """Root mean square, and of squares, of what a rejection loses (κ_i − A) and of what an acceptance gains (A)."""

@@ -178,6 +178,8 @@ def _kappa_max(process: Process, cost: Cost, asked: int | None) -> int:
             f"kappa_max = {asked} is beyond the {longest} measured positions or tabulated costs; "
             f"allowed: 0 ≤ kappa_max ≤ {longest}",
         )
+    if asked > 1:  # κ = 1 alone may lack a long-run law, which is no reason to refuse the others
+        process.check_kappa(asked)
     return asked
 
 

@@ -48,6 +48,23 @@ RUBBISH = [
     ("show", "missing"),
     ("show", "good.toml"),
     ("show", "."),
+    ("run", "inf.toml"),
+    ("run", "type.toml"),
+    ("run", "step.toml"),
+    ("run", "deep.toml"),
+    ("run", "x" * 300),
+    ("run", "good.toml", "-o", "x" * 300),
+    ("show", "x" * 300),
+    ("exact", "--drift", ".9,.5", "--tokens", "0"),
+    ("exact", "--drift", ".9,.5", "--tokens", "1000000", "--kappa-max", "256"),
+    ("report", "missing"),
+    ("report", "."),
+    ("trace", "good.toml", "--accepted", "a"),
+    ("trace", "good.csv", "--accepted", "len", "--drafted", "4", "--request", "r"),
+    ("trace", "good.csv", "--accepted", "nope", "--drafted", "4", "--request", "r", "--bonus-included", "yes"),
+    ("compare", "missing", "good.toml"),
+    ("solve", "missing.json"),
+    ("solve", "binary.toml"),
     ("validate", "--seed", str(2**64)),
     ("validate", "--seed", "1.5"),
     ("validate", "-o", "good.toml"),
@@ -63,6 +80,11 @@ def place(tmp_path_factory):
     (folder / "huge.toml").write_text(
         'name = "huge"\n[process]\ntype = "iid"\nalpha = { from = 0, to = 1, step = 0.000000001 }\n'
     )
+    (folder / "inf.toml").write_text('windows = inf\n[process]\ntype = "iid"\nalpha = 0.5\n')
+    (folder / "type.toml").write_text('[process]\ntype = ["iid"]\nalpha = 0.5\n')
+    (folder / "step.toml").write_text('[process]\ntype = "iid"\nalpha = { from = 0, to = 1, step = 1e-30 }\n')
+    (folder / "deep.toml").write_text("a = " + "[" * 5000 + "\n")
+    (folder / "good.csv").write_text("r,len\na,1\na,2\n")
     (folder / "binary.toml").write_bytes(bytes(range(256)))
     return folder
 
@@ -80,6 +102,27 @@ def test_rubbish_gives_one_clear_line_and_exit_code_2(place, arguments):
     assert len(done.stderr.strip().splitlines()) == 1
     assert "Traceback" not in done.stderr
     assert sorted(place.rglob("*")) == before
+
+
+def test_a_terminal_without_greek_still_gets_the_answer():
+    for arguments in (("exact",), ("--help",)):
+        done = subprocess.run(
+            [sys.executable, "-m", "simspec", *arguments],
+            capture_output=True,
+            env={"PATH": "/usr/bin:/bin", "PYTHONIOENCODING": "ascii"},
+        )
+        assert done.returncode == 0, done.stderr
+        assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_under_stdout_is_one_line():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "simspec", "exact"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
 
 
 def test_run_and_show_speak_json(place):

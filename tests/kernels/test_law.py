@@ -9,7 +9,19 @@ import pytest
 from laws import assert_same_law, distance
 
 from simspec.kernels.tally import SUMS
-from simspec.model import Drift, Iid, Markov, Simulation, Survival
+from simspec.model import (
+    BetaMixture,
+    DiscreteMixture,
+    Drift,
+    GaussianCopulaAr1,
+    Hmm,
+    Iid,
+    Markov,
+    Position,
+    Simulation,
+    Survival,
+    TokenChain,
+)
 from simspec.run.engine import Job, run_jobs
 
 WINDOWS = 10**7
@@ -21,6 +33,12 @@ def lowest(alpha):
     return -min(alpha / (1 - alpha), (1 - alpha) / alpha)
 
 
+STICKY = ((0.9, 0.1), (0.2, 0.8))
+ENDS = {"request_tokens": 60, "request_law": "geometric"}
+TOKENS = TokenChain(
+    target=((0.6, 0.3, 0.1), (0.2, 0.5, 0.3), (0.1, 0.1, 0.8)),
+    draft=((0.5, 0.5, 0.0), (0.3, 0.3, 0.4), (0.2, 0.2, 0.6)),
+)
 CASES = [
     (Iid(alpha=0.7), KAPPAS),
     (Iid(alpha=0.95), KAPPAS),
@@ -42,6 +60,19 @@ CASES = [
     (Drift(alpha_start=0.85, alpha_end=0.62, tokens=1024), KAPPAS),
     (Drift(alpha_start=0.4, alpha_end=0.95, tokens=100, truncate=False), KAPPAS),
     (Drift(shape="table", alphas=(1.0, 0.0, 0.5, 1.0, 0.3)), KAPPAS),
+    (Position(alphas=(0.79, 0.74, 0.72, 0.73, 1.0, 0.0)), (0, 1, 4, 6)),
+    (BetaMixture(alpha=0.7, rho=0.3), KAPPAS),
+    (BetaMixture(alpha=0.7, rho=1.0), KAPPAS),
+    (DiscreteMixture(alphas=(0.95, 0.45, 0.0), weights=(0.5, 0.4, 0.1)), KAPPAS),
+    (GaussianCopulaAr1(alpha=0.7, rho=0.3), KAPPAS),
+    (GaussianCopulaAr1(alpha=0.6, phi=-0.8), (1, 4)),
+    (Hmm(P=STICKY, alphas=(0.98, 0.42)), KAPPAS),
+    (Hmm(P=STICKY, alphas=(0.98, 0.42), start="carry", steps_after_full=2), KAPPAS),
+    (TOKENS, KAPPAS),
+    (DiscreteMixture(alphas=(0.9, 0.6), weights=(0.7, 0.3), weights_of="rounds", request_tokens=60), KAPPAS),
+    (DiscreteMixture(alphas=(0.9, 0.6), weights=(0.7, 0.3), weights_of="tokens", **ENDS), KAPPAS),
+    (BetaMixture(alpha=0.7, rho=0.2, request_tokens=60), KAPPAS),
+    (BetaMixture(alpha=0.7, rho=0.2, **ENDS), KAPPAS),
 ]
 
 
