@@ -186,6 +186,8 @@ def _play_missing(folder: Path, todo: Plan, threads: int | None, progress: Progr
                 yield {"simulation_id": job.simulation.id, "process": str(job.process), "error": job.failure}
             else:
                 blocks.append(store.Block(job, tallies, todo.costs, todo.scenario.level))
+        if progress is not None:
+            progress.say(f"estimating and writing part {n + 1} of {len(todo.parts)}")
         store.write_part(folder, n, blocks, {**note, "part": n})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -76,16 +77,34 @@ class Counts:
         """Cost of the rounds of each unit in plain target steps, (κ, units)."""
         n, drafted = self.by_unit("n"), self.by_unit("drafted")
         spent = np.empty_like(n)
-        for i, (kappa, histogram) in enumerate(zip(self.kappas, self.histograms, strict=True)):
+        for i, (kappa, (makes, _, rounds)) in enumerate(zip(self.kappas, self.seen, strict=True)):
             full = cost.base(kappa)
-            by_drafts = histogram.sum(axis=1)
-            shorter = sum(int(c) * (full - cost.base(d)) for d, c in enumerate(by_drafts[:kappa]) if c)
+            shorter = sum(int(c) * (full - cost.base(int(d))) for d, c in zip(makes, rounds, strict=True) if d < kappa)
             missing = kappa * n[i].sum() - drafted[i].sum()
             # rounds cut short save in proportion to the drafts they lack: exact in total, per unit if cost is linear
             spent[i] = full * n[i] - (shorter / missing * (kappa * n[i] - drafted[i]) if missing > 0 else 0.0)
         return spent + cost.c_r * self.by_unit("rejected")
 
+    @functools.cached_property
+    def seen(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+        """Per κ: drafted, accepted and number of the rounds that occurred."""
+        out = []
+        for histogram in self.histograms:
+            drafted, accepted = np.nonzero(histogram)
+            out.append((drafted, accepted, histogram[drafted, accepted]))
+        return out
+
     def rare(self, level: float) -> Rare:
+        """The same for every cost, so computed once per level."""
+        if level not in self._rare:
+            self._rare[level] = self._find_rare(level)
+        return self._rare[level]
+
+    @functools.cached_property
+    def _rare(self) -> dict[float, Rare]:
+        return {}
+
+    def _find_rare(self, level: float) -> Rare:
         """Largest plausible errors where rejections, or acceptances, are too few for the spread of units to show."""
         n = self.by_unit("n")
         chance: dict[str, Floats] = {}
@@ -110,10 +129,9 @@ class Counts:
         out = []
         for lost in (True, False):
             pairs = []
-            for kappa, histogram in zip(self.kappas, self.histograms, strict=True):
-                drafted, accepted = np.nonzero(histogram)
+            for kappa, (drafted, accepted, rounds) in zip(self.kappas, self.seen, strict=True):
                 size = (drafted - accepted) if lost else accepted
-                count = np.where(size > 0, histogram[drafted, accepted], 0).astype(np.float64)
+                count = np.where(size > 0, rounds, 0).astype(np.float64)
                 total = count.sum()
                 worst = float(kappa)  # nothing of the kind was seen: it may be as large as it can
                 second = (count * size**2.0).sum() / total if total else worst**2
@@ -199,31 +217,34 @@ def priced_estimates(counts: Counts, cost: Cost, level: float) -> dict[str, Any]
     speed = speedups(counts, cost)
     spare = _spare(speed, spent, rare, cost)
     _put(out, "speedup", speed.value, np.maximum(t * speed.error, spare), 0.0, np.inf)
-    out.update(_token_costs(counts, cost))
-    for share in COST_QUANTILES:
-        out[f"round_cost_p{share:02d}"] = np.array([_cost_quantile(h, cost, share / 100) for h in counts.histograms])
+    out.update(_cost_quantiles(counts, cost))
     each = 1.0 - (1.0 - level) / max(1, len(counts.kappas) - 1)
     out.update(best_kappa(counts.kappas, speed, _spare(speed, spent, counts.rare(each), cost), level))
     out["off_is_better"] = bool(1.0 / cost.off > speed.value.max() + 1e-12)
     return out
 
 
-def _token_costs(counts: Counts, cost: Cost) -> dict[str, Any]:
-    """Cost per token, two ways: of one round over its own tokens, and of a whole unit over its N tokens.
+def _cost_quantiles(counts: Counts, cost: Cost) -> dict[str, Any]:
+    """Cost of one round; and cost per token two ways: of one round over its tokens, of a unit over its N tokens.
 
-    The first is what a user sees between two bursts, the second what a request pays; the mean of the second is 1/S.
+    The first of the two is what a user sees between two bursts, the second what a request pays; its mean is 1/S.
     """
-    by_round: dict[int, list[float]] = {share: [] for share in TOKEN_COST_QUANTILES}
-    for histogram in counts.histograms:
-        drafted, accepted = np.nonzero(histogram)
-        each = np.array([cost.of_round(int(d), bool(a < d)) / (a + 1) for d, a in zip(drafted, accepted, strict=True)])
-        for share, values in by_round.items():
-            values.append(quantile(each, histogram[drafted, accepted], share / 100))
+    names = [f"round_cost_p{p:02d}" for p in COST_QUANTILES] + [
+        f"round_token_cost_p{p:02d}" for p in TOKEN_COST_QUANTILES
+    ]
+    out: dict[str, Any] = {name: np.empty(len(counts.kappas)) for name in names}
+    for i, (kappa, (drafted, accepted, rounds)) in enumerate(zip(counts.kappas, counts.seen, strict=True)):
+        base = np.array([cost.base(d) for d in range(kappa + 1)])
+        spent = base[drafted] + cost.c_r * (accepted < drafted)
+        for share in COST_QUANTILES:
+            out[f"round_cost_p{share:02d}"][i] = quantile(spent, rounds, share / 100)
+        for share in TOKEN_COST_QUANTILES:
+            out[f"round_token_cost_p{share:02d}"][i] = quantile(spent / (accepted + 1), rounds, share / 100)
     tokens = counts.by_unit("tokens")
-    per_unit = counts.cost_by_unit(cost) / tokens
-    out: dict[str, Any] = {f"round_token_cost_p{share:02d}": np.array(v) for share, v in by_round.items()}
+    ordered = np.sort(counts.cost_by_unit(cost) / tokens, axis=1)
     for share in TOKEN_COST_QUANTILES:
-        out[f"unit_token_cost_p{share:02d}"] = np.quantile(per_unit, share / 100, axis=1, method="inverted_cdf")
+        place = max(0, int(np.ceil(share / 100 * ordered.shape[1])) - 1)
+        out[f"unit_token_cost_p{share:02d}"] = ordered[:, place]
     out["unit_tokens"] = tokens.mean(axis=1)
     return out
 
@@ -231,12 +252,6 @@ def _token_costs(counts: Counts, cost: Cost) -> dict[str, Any]:
 def _spare(speed: Ratio, spent: Ratio, rare: Rare, cost: Cost) -> Floats:
     """Plausible error of the speed-up from events too few to show in the spread of units."""
     return np.asarray((rare.mean + speed.value * cost.c_r * rare.rejection) / spent.value)
-
-
-def _cost_quantile(histogram: NDArray[np.int64], cost: Cost, share: float) -> float:
-    drafted, accepted = np.nonzero(histogram)
-    spent = np.array([cost.of_round(int(d), bool(a < d)) for d, a in zip(drafted, accepted, strict=True)])
-    return quantile(spent, histogram[drafted, accepted], share)
 
 
 def best_kappa(kappas: Sequence[int], speed: Ratio, spare: Floats, level: float) -> dict[str, Any]:
