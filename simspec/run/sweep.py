@@ -22,7 +22,7 @@ ROWS_PER_PART = 2**20
 SIMULATIONS_PER_PART = 512
 CHUNK_ROW_BYTES = 13
 ESTIMATE_ROW_BYTES = 90
-POINT_SECONDS = 1.2e-3
+POINT_SECONDS = 1.5e-3
 LANE_ROW_SECONDS = 3e-7
 """Rough cost of estimates and Parquet, beside the kernels: measured on one core of a server of 2021."""
 

@@ -1,5 +1,9 @@
 """A user's own process: a table of rows gives simulation, twin and exact route, and bad tables are named."""
 
+import json
+import os
+import subprocess
+import sys
 from typing import Literal
 
 import numpy as np
@@ -56,6 +60,41 @@ def test_a_registered_class_is_known_by_its_type():
     assert isinstance(Processes.make(type="copy_of_markov"), Copy)
     with pytest.raises(ParameterError, match="already taken"):
         simspec.register_process(type("Iid", (simspec.RowProcess,), {"__annotations__": {"type": str}, "type": "iid"}))
+
+
+PLUGIN = """
+from typing import Literal
+import simspec
+
+@simspec.register_process
+class Elsewhere(simspec.RowProcess):
+    type: Literal["elsewhere"] = "elsewhere"
+    alpha: float
+
+    def rows(self, kappa):
+        return simspec.RowTable([[self.alpha ** (j + 1) for j in range(kappa)]])
+"""
+
+
+def test_an_entry_point_makes_a_type_known_to_the_command_line(tmp_path):
+    (tmp_path / "elsewhere.py").write_text(PLUGIN)
+    info = tmp_path / "elsewhere-0.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: elsewhere\nVersion: 0.1\n")
+    (info / "entry_points.txt").write_text("[simspec.processes]\nelsewhere = elsewhere\n")
+    scenario = '[process]\ntype = "elsewhere"\nalpha = [0.6, 0.7]\n[cost]\nc_d = 0.1\n'
+    (tmp_path / "mine.toml").write_text(f"windows = 20000\nkappa = [0, 3, 4]\n{scenario}")
+    done = subprocess.run(
+        [sys.executable, "-m", "simspec", "run", "mine.toml", "--json"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    points = json.loads(done.stdout)["points"]
+    assert [point["kappa_star"] for point in points] == [3, 4]
+    assert [point["process"] for point in points] == ["elsewhere"] * 2
 
 
 class Wrong(simspec.RowProcess):
