@@ -27,7 +27,7 @@ class Verdict:
     Attributes
     ----------
     claim : Claim
-    verdict : {"supported", "refuted", "inconclusive", "not-testable", "engine-disagreement"}
+    verdict : {"supported", "refuted", "inconclusive", "engine-disagreement"}
     observed : Observed
         The simulated value with its interval; the exact value for rows without simulation.
     exact : float

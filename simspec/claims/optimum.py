@@ -15,20 +15,22 @@ from simspec.theory import article
 
 def claims() -> list[Claim]:
     """Rows of C20–C25."""
-    return [*_article_speedup(), *_article_cost(), *_formula_12()]
+    return [*_c20(), *_c21(), *_c22(), *_c23(), *_c24(), *_c25()]
 
 
-def _article_speedup() -> list[Claim]:
-    a, b = 0.7, 0.1
-    bound = article.rho_infinity(a, b)
-    star = best_at(a, STANDARD)
+A, B = 0.7, 0.1
+STAR = best_at(A, STANDARD)
+"""κ* of the usual process at the usual cost."""
+
+
+def _c20() -> list[Claim]:
     truth = (
-        f"Throughput rises to S({star}) = {usual_s(star):.4f} and falls after it: S(8) = {usual_s(8):.4f}, "
+        f"Throughput rises to S({STAR}) = {usual_s(STAR):.4f} and falls after it: S(8) = {usual_s(8):.4f}, "
         f"S(100) = {usual_s(100):.4f} at alpha = .7, beta = .1."
     )
 
     def least_step(rho: Callable[[float, float, float], float]) -> float:
-        return min(rho(k + 1, a, b) - rho(k, a, b) for k in range(1, 64))
+        return min(rho(k + 1, A, B) - rho(k, A, B) for k in range(1, 64))
 
     return [
         Claim(
@@ -60,13 +62,19 @@ def _article_speedup() -> list[Claim]:
             SpeedupGain(USUAL, 8, 4, STANDARD),
             truth,
         ),
+    ]
+
+
+def _c21() -> list[Claim]:
+    bound = article.rho_infinity(A, B)
+    return [
         Claim(
             "C21",
             "3.2",
             "algebra, limit of reading R1",
             "rho(kappa) tends to 1/(alpha + beta).",
             formula(bound),
-            Formula(lambda: article.rho_r1(1e9, a, b)),
+            Formula(lambda: article.rho_r1(1e9, A, B)),
             f"The limit of R1 is {bound:.4f} at alpha = .7, beta = .1; it falls as alpha rises, so it is no speed-up.",
         ),
         Claim(
@@ -75,7 +83,7 @@ def _article_speedup() -> list[Claim]:
             "algebra, limit of reading R4",
             "rho(kappa) tends to 1/(alpha + beta).",
             formula(bound),
-            Formula(lambda: article.rho_r4(1e9, a, b)),
+            Formula(lambda: article.rho_r4(1e9, A, B)),
             f"The limit of R4 is {bound:.4f} at alpha = .7, beta = .1 as well.",
         ),
         Claim(
@@ -85,8 +93,8 @@ def _article_speedup() -> list[Claim]:
             "1/(alpha + beta) is an upper bound of the speed-up.",
             below(bound),
             Speedup(USUAL, 4, STANDARD),
-            f"S(4) = {usual_s(4):.4f} exceeds {bound:.2f}; the bounds are S* = {usual_s(star):.4f} for a fixed "
-            f"kappa and {theory.foresight_bound(a, b):.4f} with perfect foresight.",
+            f"S(4) = {usual_s(4):.4f} exceeds {bound:.2f}; the bounds are S* = {usual_s(STAR):.4f} for a fixed "
+            f"kappa and {theory.foresight_bound(A, B):.4f} with perfect foresight.",
         ),
         Claim(
             "C21",
@@ -97,6 +105,11 @@ def _article_speedup() -> list[Claim]:
             Speedup(USUAL, 100, STANDARD),
             f"S(100) = {usual_s(100):.4f}; with any drafting cost the speed-up tends to 0.",
         ),
+    ]
+
+
+def _c22() -> list[Claim]:
+    return [
         Claim(
             "C22",
             "3.2",
@@ -104,12 +117,12 @@ def _article_speedup() -> list[Claim]:
             "Only cache size, verification cost and variance keep kappa finite; without them longer is faster.",
             above(0.0),
             SpeedupGain(USUAL, 64, 4, STANDARD),
-            f"Drafting cost alone makes kappa* finite: {star} at alpha = .7, beta = .1, and S(64) = {usual_s(64):.4f}.",
+            f"Drafting cost alone makes kappa* finite: {STAR} at alpha = .7, beta = .1, and S(64) = {usual_s(64):.4f}.",
         ),
     ]
 
 
-def _article_cost() -> list[Claim]:
+def _c23() -> list[Claim]:
     bend = CostCurve(USUAL, ((3, 1.0), (4, -2.0), (5, 1.0)), ARTICLE)
     first = CostCurve(USUAL, ((0, -1.0), (1, 1.0)), ARTICLE)
     return [
@@ -141,11 +154,9 @@ def _slope_of_t() -> float:
     return float(0.1 + 0.5 + math.log(1 / 0.7) * 0.7**kappa)
 
 
-def _formula_12() -> list[Claim]:
+def _c24() -> list[Claim]:
     coded = article.kappa_star_as_coded(0.7)
-    continuous = theory.kappa_star_continuous(0.7, STANDARD)
     own = BestKappa(USUAL, ARTICLE, KAPPAS)
-    standard = BestKappa(USUAL, STANDARD, KAPPAS)
     dear, cheap = BestKappa(USUAL, Cost(c_d=0.3), KAPPAS), BestKappa(USUAL, Cost(c_d=0.05), KAPPAS)
     return [
         Claim(
@@ -178,6 +189,14 @@ def _formula_12() -> list[Claim]:
             f"(12) rises from {article.kappa_star_as_coded(0.7, 0.05):.3f} to "
             f"{article.kappa_star_as_coded(0.7, 0.3):.3f}.",
         ),
+    ]
+
+
+def _c25() -> list[Claim]:
+    coded = article.kappa_star_as_coded(0.7)
+    continuous = theory.kappa_star_continuous(0.7, STANDARD)
+    own, standard = BestKappa(USUAL, ARTICLE, KAPPAS), BestKappa(USUAL, STANDARD, KAPPAS)
+    return [
         Claim(
             "C25",
             "3.3",

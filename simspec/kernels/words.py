@@ -15,6 +15,7 @@ import sys
 import numpy as np
 
 from simspec.kernels.jit import njit
+from simspec.model import SimspecError
 
 STREAM_VERSION = 1
 LANES = 64
@@ -40,7 +41,7 @@ def stream_keys(seed: int, process_id: str, domain: str = "windows") -> np.ndarr
         with them.
     """
     if sys.byteorder != "little":  # the halves of a word are read through a uint32 view
-        raise NotImplementedError("simspec's streams are defined for little-endian machines")
+        raise SimspecError("simspec's streams are defined for little-endian machines only")
     text = f"simspec stream {STREAM_VERSION}\n{domain}\n{seed}\n{process_id}\n"
     return np.frombuffer(hashlib.sha256(text.encode()).digest(), dtype="<u8").astype(np.uint64)
 
