@@ -8,8 +8,9 @@ from typing import Any
 
 from simspec import theory
 from simspec.model import KAPPA_LIMIT, Cost, Iid, ParameterError, Process, Processes
-from simspec.model.errors import did_you_mean
-from simspec.run.single import run_single
+from simspec.model.errors import did_you_mean, shown
+from simspec.run.single import SimulationResult, run_single
+from simspec.theory.routes import has_route
 
 EXACT_LIMIT = 1000
 LEVEL = 0.95
@@ -40,15 +41,20 @@ def solve(cases: Sequence[Any], windows: int | None = None, seed: int = 1) -> li
 
 def _answer(case: Any, windows: int | None, seed: int) -> dict[str, Any]:
     name = case.get("id") if isinstance(case, dict) else None
+    if not isinstance(name, (str, int, type(None))) and not (isinstance(name, float) and math.isfinite(name)):
+        return {"id": None, "error": {"key": "id", "message": "id is not a text or a number"}}
     try:
         if not isinstance(case, dict):
             raise ParameterError("", f"a case is an object, not {type(case).__name__}")
         kind = case.get("kind", "window")
-        if kind not in KINDS:
-            raise ParameterError("kind", f"kind = {kind!r} is unknown{did_you_mean(str(kind), KINDS)}")
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise ParameterError("kind", f"kind = {shown(kind)} is unknown{did_you_mean(str(kind)[:60], KINDS)}")
         return {"id": name, **KINDS[kind](case, windows, seed)}
     except ParameterError as error:
         return {"id": name, "error": {"key": error.key, "message": error.message}}
+    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
+        told = f"cannot be answered ({type(error).__name__}: {shown(str(error))})"  # one case must not stop the others
+        return {"id": name, "error": {"key": "", "message": told}}
 
 
 def _window(case: dict[str, Any], windows: int | None, seed: int) -> dict[str, Any]:
@@ -63,12 +69,16 @@ def _window(case: dict[str, Any], windows: int | None, seed: int) -> dict[str, A
     value = case[key]
     limit = EXACT_LIMIT if windows is None else KAPPA_LIMIT
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= limit:
-        raise ParameterError(key, f"{key} = {value!r} is out of range; allowed: a whole number from 0 to {limit}")
+        raise ParameterError(key, f"{key} = {shown(value)} is out of range; allowed: a whole number from 0 to {limit}")
     if process.longest_draft is not None and value > process.longest_draft:
         raise ParameterError(key, f"{key} = {value} is beyond the {process.longest_draft} measured positions")
-    if key == "kappa":
-        return _at_kappa(process, cost, value, windows, seed)
-    return _over_kappa(process, cost, value, windows, seed)
+    if windows is None and not has_route(process):
+        raise ParameterError("process.type", f"type = {process.type!r} has no exact route; give a number of windows")
+    answer = _at_kappa if key == "kappa" else _over_kappa
+    try:
+        return answer(process, cost, value, windows, seed)
+    except ParameterError as error:  # found only when asked, e.g. a latent correlation too close to 1
+        raise error.under("process") if error.key in type(process).model_fields else error from None
 
 
 def _made(case: dict[str, Any], key: str, make: Callable[[Any], Any]) -> Any:
@@ -90,56 +100,60 @@ def _cost(value: dict[str, Any]) -> Cost:
 
 
 def _at_kappa(process: Process, cost: Cost, kappa: int, windows: int | None, seed: int) -> dict[str, Any]:
-    law = theory.window(process, kappa)
-    mean_cost = theory.mean_round_cost(law, cost)
-    out: dict[str, Any] = {
-        "pmf_accepted": [float(p) for p in law.pmf_accepted],
-        "mean_accepted": law.mean_accepted,
-        "var_accepted": law.var_accepted,
-        "mean_tokens": law.mean_tokens,
-        "p_zero_accepted": law.p_zero_accepted,
-        "p_full": law.p_full,
-        "mean_examined": law.mean_examined,
-        "mean_cost": mean_cost,
-        "speedup": law.mean_tokens / mean_cost,
-    }
+    out: dict[str, Any] = {}
+    if has_route(process):
+        law = theory.window(process, kappa)
+        mean_cost = theory.mean_round_cost(law, cost)
+        out = {
+            "pmf_accepted": [_share(p) for p in law.pmf_accepted],
+            "mean_accepted": law.mean_accepted,
+            "var_accepted": law.var_accepted,
+            "mean_tokens": law.mean_tokens,
+            "p_zero_accepted": _share(law.p_zero_accepted),
+            "p_full": _share(law.p_full),
+            "mean_examined": law.mean_examined,
+            "mean_cost": mean_cost,
+            "speedup": law.mean_tokens / mean_cost,
+        }
     if windows is not None:
-        result = run_single(process, cost, [kappa], windows, seed, LEVEL)
-        row = result.to_pandas().iloc[0]
-        counts = result.tallies[0].accepted_counts()
-        seen: dict[str, Any] = {"pmf_accepted": [float(c) / float(counts.sum()) for c in counts]}
-        names = {"mean_cost": "mean_round_cost"}
-        for name in (
-            "mean_accepted",
-            "var_accepted",
-            "mean_tokens",
-            "p_zero_accepted",
-            "p_full",
-            "mean_cost",
-            "speedup",
-        ):
-            column = names.get(name, name)
-            seen[name] = float(row[column])
-            seen[f"{name}_interval"] = [float(row[f"{column}_low"]), float(row[f"{column}_high"])]
-        examined = result.tallies[0].total("accepted") + result.tallies[0].total("rejected")
-        seen["mean_examined"] = examined / int(row["rounds"])
-        out["simulated"] = seen | _origin(result.to_pandas(), seed)
+        out["simulated"] = _simulated(run_single(process, cost, [kappa], windows, seed, LEVEL), seed)
     return out
 
 
+def _share(probability: float) -> float:
+    """Rounding never leaves [0, 1], nor gives −0."""
+    return min(max(float(probability), 0.0), 1.0) + 0.0
+
+
+def _simulated(result: SimulationResult, seed: int) -> dict[str, Any]:
+    frame = result.to_pandas()
+    row, tally = frame.iloc[0], result.tallies[0]
+    counts = tally.accepted_counts()
+    seen: dict[str, Any] = {"pmf_accepted": [float(c) / float(counts.sum()) for c in counts]}
+    for name in ("mean_accepted", "var_accepted", "mean_tokens", "p_zero_accepted", "p_full", "mean_cost", "speedup"):
+        column = {"mean_cost": "mean_round_cost"}.get(name, name)
+        seen[name] = float(row[column])
+        seen[f"{name}_interval"] = [float(row[f"{column}_low"]), float(row[f"{column}_high"])]
+    seen["mean_examined"] = (tally.total("accepted") + tally.total("rejected")) / int(row["rounds"])
+    return seen | _origin(frame, seed)
+
+
 def _over_kappa(process: Process, cost: Cost, kappa_max: int, windows: int | None, seed: int) -> dict[str, Any]:
-    best = theory.optimum(process, cost, kappa_max)
-    out: dict[str, Any] = {
-        "speedup_by_kappa": [None if math.isnan(s) else float(s) for s in best.speedup_by_kappa],
-        "kappa_star": best.kappa_star,
-        "ties": list(best.ties),
-        "at_kappa_max": best.at_kappa_max,
-    }
-    if isinstance(process, Iid) and not cost.tables():
-        continuous = theory.kappa_star_continuous(process.alpha, cost)
-        out["kappa_star_continuous"] = continuous if math.isfinite(continuous) else None
+    out: dict[str, Any] = {}
+    kappas = list(range(kappa_max + 1))
+    if has_route(process):
+        best = theory.optimum(process, cost, kappa_max)
+        kappas = [kappa for kappa in kappas if not math.isnan(best.speedup_by_kappa[kappa])]
+        out = {
+            "speedup_by_kappa": [None if math.isnan(s) else float(s) for s in best.speedup_by_kappa],
+            "kappa_star": best.kappa_star,
+            "ties": list(best.ties),
+            "at_kappa_max": best.at_kappa_max,
+        }
+        if isinstance(process, Iid) and not cost.tables():
+            continuous = theory.kappa_star_continuous(process.alpha, cost)
+            out["kappa_star_continuous"] = continuous if math.isfinite(continuous) else None
     if windows is not None:
-        kappas = [kappa for kappa, s in enumerate(best.speedup_by_kappa) if not math.isnan(s)]
         frame = run_single(process, cost, kappas, windows, seed, LEVEL).to_pandas()
         by_kappa = dict(zip(frame["kappa"], frame["speedup"], strict=True))
         out["simulated"] = {

@@ -85,7 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SimspecError as error:
         print(error, file=sys.stderr)
     except KeyboardInterrupt:
-        print(f"simspec {args.command}: interrupted; finished parts are kept, simspec run continues", file=sys.stderr)
+        kept = "; finished parts are kept, the same command continues" if args.command == "run" else ""
+        print(f"simspec {args.command}: interrupted{kept}", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of our output went away, e.g. `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -84,7 +84,9 @@ def _rows(process: RowProcess, kappa: int) -> Form:
         chain[row, on_reject[row]] += 1.0 - share
     law = stationary(chain)
     if law is None:
-        raise ParameterError("kappa", f"kappa = {kappa}: the rows fall into parts that never meet; allowed: others")
+        raise ParameterError(
+            "kappa", f"kappa = {kappa}: the rows fall into parts that are never left, so no long-run law exists"
+        )
     return CarriedRows(thresholds, on_reject, on_full, cumulative(law))
 
 

@@ -93,7 +93,7 @@ def copula_form(process: GaussianCopulaAr1, kappa: int) -> FreshRow | Steps:
     if abs(phi) > LARGEST_PHI:
         key = "phi" if process.phi is not None else "rho"
         raise ParameterError(
-            key, f"{key}: the latent correlation {phi:.6g} is too close to 1; allowed: up to {LARGEST_PHI}"
+            key, f"{key}: the latent correlation {phi:.12g} is too close to 1; allowed: up to {LARGEST_PHI}"
         )
     nodes, weights = _nodes(z, phi)
     return _on_nodes(nodes, weights, phi)

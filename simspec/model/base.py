@@ -12,8 +12,9 @@ from simspec.model.errors import ParameterError, did_you_mean, shown
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 """A probability, 0 ≤ x ≤ 1."""
 
-NonNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
-Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0.0, le=1e9, allow_inf_nan=False)]
+Positive = Annotated[float, Field(ge=1e-9, le=1e9, allow_inf_nan=False)]
+"""Costs, in plain target steps: bounded so that nothing overflows."""
 
 _KINDS = {
     "float_type": "a number",
@@ -46,7 +47,7 @@ class Model(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
-    def __init__(self, *unnamed: Any, **data: Any) -> None:
+    def __init__(self, /, *unnamed: Any, **data: Any) -> None:
         if unnamed:
             first = next(name for name in type(self).model_fields if name not in ("type", "label"))
             raise ParameterError(

@@ -55,8 +55,10 @@ class Cost(Model):
 
     @model_validator(mode="after")
     def _one_way(self) -> Cost:
-        if self.verify_table is None and self.c0 == 0.0:
-            raise ParameterError("c0", "c0 = 0 is out of range; allowed: 0 < c0 (0 only beside a verify_table)")
+        if self.verify_table is None and self.c0 < 1e-9:
+            raise ParameterError(
+                "c0", f"c0 = {self.c0:g} is out of range; allowed: 1e-9 ≤ c0 (0 only beside a verify_table)"
+            )
         for table, others in (("verify_table", ("c0", "c_v")), ("draft_table", ("c_d",))):
             if getattr(self, table) is None:
                 continue

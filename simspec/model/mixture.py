@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from simspec.model.base import Positive, Probability
+from simspec.model.base import Probability
 from simspec.model.errors import ParameterError
 from simspec.model.process import Process, Processes
 
@@ -131,8 +131,8 @@ class BetaMixture(_Mixture):
     type: Literal["beta_mixture"] = "beta_mixture"
     alpha: Probability | None = Field(default=None, description="the mean rate")
     rho: Probability | None = Field(default=None, description="the correlation of two outcomes under one rate")
-    a: Positive | None = Field(default=None, description="first Beta parameter")
-    b: Positive | None = Field(default=None, description="second Beta parameter")
+    a: float | None = Field(default=None, ge=1e-9, le=1e9, description="first Beta parameter")
+    b: float | None = Field(default=None, ge=1e-9, le=1e9, description="second Beta parameter")
 
     @model_validator(mode="after")
     def _one_way(self) -> BetaMixture:

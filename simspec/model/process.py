@@ -78,7 +78,7 @@ class Processes:
             point.load()
 
     @classmethod
-    def make(cls, **keys: Any) -> Process:
+    def make(cls, /, **keys: Any) -> Process:
         """Build a process from the keys of a ``[process]`` table.
 
         Examples

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pydantic import ConfigDict
 
-from simspec.model.errors import ParameterError
+from simspec.model.errors import ParameterError, shown
 from simspec.model.process import Process
 
 
@@ -60,17 +60,31 @@ class RowProcess(Process, abc.ABC):
     def checked_rows(self, kappa: int) -> RowTable:
         """`rows`, or a `ParameterError` that names the row and what is wrong with it."""
         table = self.rows(kappa)
+        if not isinstance(table, RowTable):
+            raise ParameterError("rows", f"rows({kappa}) of {self.type} is {shown(table)}; allowed: a RowTable")
         size = len(table.survival)
+        if size != len(self.rows(1).survival) or size == 0:
+            raise ParameterError(
+                "rows", f"rows({kappa}) of {self.type} has {size} rows; allowed: the same number for all κ"
+            )
         for row, curve in enumerate(table.survival):
-            where = f"rows({kappa}) of {self.type}: row {row}"
-            if len(curve) != kappa:
-                raise ParameterError("rows", f"{where} has {len(curve)} values; allowed: {kappa}, one per draft")
-            if any(not 0.0 <= b <= a for a, b in itertools.pairwise((1.0, *curve))):
-                raise ParameterError("rows", f"{where} is no survival curve: {list(curve)}; allowed: 1 ≥ S_1 ≥ … ≥ 0")
+            _check_curve(f"rows({kappa}) of {self.type}: row {row}", curve, kappa)
         for name in ("on_reject", "on_full"):
-            following = getattr(table, name)
-            if len(following) != size or any(not 0 <= row < size for row in following):
+            following = list(getattr(table, name))
+            known = range(size)
+            if len(following) != size or any(isinstance(row, float) or row not in known for row in following):
                 raise ParameterError(
-                    "rows", f"{name} of {self.type} is {list(following)}; allowed: a row for each of {size}"
+                    "rows", f"{name} of {self.type} is {following}; allowed: a row from 0 for each of {size}"
                 )
         return table
+
+
+def _check_curve(where: str, curve: Sequence[float], kappa: int) -> None:
+    try:
+        values = [float(value) for value in curve]
+    except (TypeError, ValueError):
+        raise ParameterError("rows", f"{where} is {shown(curve)}; allowed: a list of numbers") from None
+    if len(values) != kappa:
+        raise ParameterError("rows", f"{where} has {len(values)} values; allowed: {kappa}, one per draft")
+    if any(not 0.0 <= b <= a for a, b in itertools.pairwise((1.0, *values))):
+        raise ParameterError("rows", f"{where} is no survival curve: {shown(values)}; allowed: 1 ≥ S_1 ≥ … ≥ 0")

@@ -64,8 +64,7 @@ class Scenario:
     level : float
         Confidence level of every interval, 0.5 ≤ level < 1.
     base : str
-        Folder in which relative trace paths are looked up if the working folder does not hold them; not part of the
-        identity.
+        Folder in which relative trace paths are looked up before the working folder; not part of the identity.
     """
 
     name: str
@@ -219,7 +218,7 @@ class Scenario:
 
     def _find_trace(self, keys: dict[str, Any]) -> None:
         path = keys.get("path")
-        if isinstance(path, str) and not Path(path).exists() and (Path(self.base) / path).exists():
+        if self.base and isinstance(path, str) and "\0" not in path and (Path(self.base) / path).exists():
             keys["path"] = str(Path(self.base) / path)
 
     def kappas_of(self, process: Process) -> tuple[int, ...]:

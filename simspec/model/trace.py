@@ -9,23 +9,29 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from simspec.model.errors import ParameterError
+from simspec.model.errors import ParameterError, shown
 from simspec.model.process import Process, Processes
 
 Cell = str | int | float | bool
+LONGEST_DRAFT = 10_000
 FORMATS = (".parquet", ".csv", ".jsonl", ".ndjson")
 
 
-@functools.cache
 def content_hash(path: str) -> str:
-    """SHA-256 of a file, read in pieces; raises `ParameterError` for ``path`` if it cannot be read."""
-    hashed = hashlib.sha256()
+    """SHA-256 of a file as it is now; raises `ParameterError` for ``path`` if it cannot be read."""
     try:
-        with Path(path).open("rb") as handle:
-            while piece := handle.read(2**20):
-                hashed.update(piece)
-    except OSError as error:
-        raise ParameterError("path", f"path = {path!r}: cannot be read ({error.strerror})") from None
+        found = Path(path).stat()
+        return _hash(path, found.st_mtime_ns, found.st_size)
+    except (OSError, ValueError) as error:  # ValueError: a name no file system takes
+        raise ParameterError("path", f"path = {shown(path)}: cannot be read ({error})") from None
+
+
+@functools.lru_cache(maxsize=256)
+def _hash(path: str, _modified: int, _size: int) -> str:
+    hashed = hashlib.sha256()
+    with Path(path).open("rb") as handle:
+        while piece := handle.read(2**20):
+            hashed.update(piece)
     return hashed.hexdigest()
 
 
@@ -36,7 +42,7 @@ class Trace(Process):
     Parameters
     ----------
     path : str
-        CSV, Parquet or JSON lines; relative to the working folder, else to the scenario file.
+        CSV, Parquet or JSON lines; relative to the scenario file, else to the working folder.
     accepted : str
         Column with the accepted length of each round (one row per round), or a list of them (one row per request).
     bonus_included : bool
@@ -84,8 +90,8 @@ class Trace(Process):
         for key in ("bonus_included", "drafted") if self.alpha is not None else ():
             if getattr(self, key) is not None:
                 raise ParameterError(key, f"{key} has no meaning for a dense trace; leave it out")
-        if isinstance(self.drafted, int) and self.drafted < 1:
-            raise ParameterError("drafted", f"drafted = {self.drafted} is out of range; allowed: at least 1")
+        if isinstance(self.drafted, int) and not 1 <= self.drafted <= LONGEST_DRAFT:
+            raise ParameterError("drafted", f"drafted = {self.drafted} is out of range; allowed: 1 to {LONGEST_DRAFT}")
         if self.alpha is not None and self.request is None:
             raise ParameterError("request", "request is missing: the column(s) that tell requests apart")
         if not self.path.endswith(FORMATS):
@@ -119,4 +125,4 @@ class Trace(Process):
 
     def parameters(self) -> dict[str, Any]:
         own = {key: value for key, value in self.identity().items() if key not in ("type", "sha256")}
-        return {"path": self.path, **own}
+        return {"file": Path(self.path).name, **own}  # not the path: the numbers do not depend on where it lies

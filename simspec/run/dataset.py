@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,8 @@ class Dataset:
             raise DatasetError(f"{first}: cannot be read ({error})") from None
         if note is None:
             raise DatasetError(f"{first}: carries no simspec metadata")
-        return Scenario.from_dict(json.loads(note)["scenario"])
+        folder = self.manifest.get("provenance", {}).get("scenario_folder", "")
+        return replace(Scenario.from_dict(json.loads(note)["scenario"]), base=folder)
 
     def _files(self, name: str) -> list[Path]:
         files = sorted((self.path / name).glob("part-*.parquet"))

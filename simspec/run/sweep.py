@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from simspec.kernels.words import STREAM_VERSION
-from simspec.model import Cost, DatasetError, Scenario
+from simspec.model import Cost, DatasetError, Scenario, Trace
 from simspec.model.scenario import POINTS_LIMIT
+from simspec.model.trace import content_hash
 from simspec.run import store
 from simspec.run.dataset import Dataset, read, read_manifest
 from simspec.run.engine import Job, play, run_jobs, warm
@@ -145,7 +146,7 @@ def sweep(
     """
     folder = Path(output) if output is not None else Path("results") / scenario.name
     todo = plan(scenario, most)
-    manifest = _open_folder(folder, scenario)
+    manifest = _open_folder(folder, scenario, todo)
     if manifest.get("complete") and not _missing(folder, todo):
         return read(folder)
     store.make_folder(folder)
@@ -191,15 +192,25 @@ def _play_missing(folder: Path, todo: Plan, threads: int | None, progress: Progr
         store.write_part(folder, n, blocks, {**note, "part": n})
 
 
-def _open_folder(folder: Path, scenario: Scenario) -> dict[str, Any]:
+_IDENTITY = ("schema_version", "stream_version", "scenario", "traces")
+
+
+def _trace_contents(todo: Plan) -> dict[str, str]:
+    """File name and content hash of every trace: a changed file is another run."""
+    traces = [job.process for job in todo.jobs if isinstance(job.process, Trace)]
+    return {Path(trace.path).name: content_hash(trace.path) for trace in traces}
+
+
+def _open_folder(folder: Path, scenario: Scenario, todo: Plan) -> dict[str, Any]:
     """The manifest to continue with; a new one for a new or empty folder."""
     fresh = {
         "schema_version": SCHEMA_VERSION,
         "stream_version": STREAM_VERSION,
         "scenario": scenario.to_dict(),
+        "traces": _trace_contents(todo),
         "complete": False,
         "failed": [],
-        "provenance": provenance(),
+        "provenance": provenance() | {"scenario_folder": str(Path(scenario.base).resolve())},
     }
     if folder.exists() and not folder.is_dir():
         raise DatasetError(f"{folder}: is a file; allowed: a new folder, or the folder of the same run")
@@ -209,8 +220,8 @@ def _open_folder(folder: Path, scenario: Scenario) -> dict[str, Any]:
             raise DatasetError(f"{folder}: holds other files; allowed: a new or empty folder (-o FOLDER)")
         return fresh
     differs = _differences(
-        {key: found.get(key) for key in ("schema_version", "stream_version", "scenario")},
-        {key: fresh[key] for key in ("schema_version", "stream_version", "scenario")},
+        {key: found.get(key) for key in _IDENTITY},
+        {key: fresh[key] for key in _IDENTITY},
     )
     if differs:
         raise DatasetError(

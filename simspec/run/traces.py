@@ -12,8 +12,9 @@ import numpy as np
 from simspec.kernels.arithmetic import threshold
 from simspec.kernels.forms import Dense, Replay
 from simspec.model import ParameterError, Trace
-from simspec.model.errors import did_you_mean
+from simspec.model.errors import did_you_mean, shown
 from simspec.model.identity import canonical_json
+from simspec.model.trace import LONGEST_DRAFT
 from simspec.run.layout import Layout
 
 if TYPE_CHECKING:
@@ -106,38 +107,71 @@ def _filtered(frame: pd.DataFrame, trace: Trace) -> pd.DataFrame:
 
 def _rounds(frame: pd.DataFrame, trace: Trace) -> Rounds:
     column = str(trace.accepted)
-    if hasattr(frame[column].iloc[0], "__len__") and not isinstance(frame[column].iloc[0], str):
-        lists = [np.asarray(entry, float) for entry in frame[column]]
-        accepted, sizes = np.concatenate(lists), [len(entry) for entry in lists]
-        drafted = _drafted_lists(frame, trace, sizes)
+    listed = [hasattr(entry, "__len__") and not isinstance(entry, str) for entry in frame[column]]
+    if any(listed):
+        if not trace.requests_by:
+            sizes = [1] * len(frame)
+        else:
+            frame, sizes = _by_request(frame, trace)
+        lists = [_list(entry, column, trace) for entry in frame[column]]
+        drafts = _drafted_of_lists(frame, trace, [len(entry) for entry in lists])
+        accepted, drafted = np.concatenate(lists), np.concatenate(drafts)
+        ends = np.concatenate([[0], np.cumsum([len(entry) for entry in lists])])
+        offsets = ends[np.concatenate([[0], np.cumsum(sizes)])]
     else:
         if not trace.requests_by:
             raise ParameterError("request", "request is missing: the column(s) that tell the requests of rounds apart")
         frame, sizes = _by_request(frame, trace)
-        accepted = _numbers(frame, column, trace)
-        drafted = (
-            np.full(len(frame), trace.drafted)
-            if isinstance(trace.drafted, int)
-            else _numbers(frame, str(trace.drafted), trace)
-        )
+        accepted, drafted = _numbers(frame, column, trace), _drafted(frame, trace)
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
     accepted = accepted - (1 if trace.bonus_included else 0)
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
     _check_rounds(accepted, drafted, trace)
     return Rounds(accepted.astype(np.int64), drafted.astype(np.int64), offsets.astype(np.int64))
 
 
-def _drafted_lists(frame: pd.DataFrame, trace: Trace, sizes: list[int]) -> np.ndarray:
+def _list(entry: Any, column: str, trace: Trace) -> np.ndarray:
+    """One request's list as numbers; a gap, a text or a deeper nesting is named."""
+    try:
+        values = np.asarray(entry, float)
+    except (TypeError, ValueError):
+        values = np.zeros((0, 0))
+    if values.ndim != 1:
+        raise ParameterError("accepted", f"{trace.path}: {column!r} holds {shown(entry)}; allowed: lists of numbers")
+    return values
+
+
+def _drafted(frame: pd.DataFrame, trace: Trace) -> np.ndarray:
     if isinstance(trace.drafted, int):
-        return np.full(sum(sizes), trace.drafted)
-    lists = [np.asarray(entry, float) for entry in frame[trace.drafted]]
-    if [len(entry) for entry in lists] != sizes:
-        raise ParameterError("drafted", f"{trace.path}: {trace.drafted!r} has other lengths than {trace.accepted!r}")
-    return np.concatenate(lists)
+        return np.full(len(frame), float(trace.drafted))
+    return _numbers(frame, str(trace.drafted), trace)
+
+
+def _drafted_of_lists(frame: pd.DataFrame, trace: Trace, sizes: list[int]) -> list[np.ndarray]:
+    """Drafts of each round: one number for all, one per request, or a list as long as that of the accepted lengths."""
+    if isinstance(trace.drafted, int):
+        return [np.full(size, float(trace.drafted)) for size in sizes]
+    out = []
+    for entry, size in zip(frame[trace.drafted], sizes, strict=True):
+        single = not hasattr(entry, "__len__")
+        own = np.full(size, float(entry)) if single else _list(entry, str(trace.drafted), trace)
+        if len(own) != size:
+            raise ParameterError(
+                "drafted", f"{trace.path}: {trace.drafted!r} has other lengths than {trace.accepted!r}"
+            )
+        out.append(own)
+    return out
 
 
 def _check_rounds(accepted: np.ndarray, drafted: np.ndarray, trace: Trace) -> None:
-    if not (np.isfinite(accepted).all() and (accepted == np.floor(accepted)).all()):
-        raise ParameterError("accepted", f"{trace.path}: {trace.accepted!r} holds values that are not whole numbers")
+    if len(accepted) == 0:
+        raise ParameterError("accepted", f"{trace.path}: {trace.accepted!r} holds no round")
+    for key, values in (("accepted", accepted), ("drafted", drafted)):
+        if not (np.isfinite(values).all() and (values == np.floor(values)).all()):
+            raise ParameterError(key, f"{trace.path}: {getattr(trace, key)!r} holds values that are not whole numbers")
+    if drafted.max() > LONGEST_DRAFT:
+        raise ParameterError(
+            "drafted", f"{trace.path}: {int(drafted.max()):,} drafts in a round; allowed: {LONGEST_DRAFT:,}"
+        )
     if (accepted < 0).any():
         extra = " (after taking off the bonus token: is bonus_included right?)" if trace.bonus_included else ""
         raise ParameterError("accepted", f"{trace.path}: {trace.accepted!r} falls to {int(accepted.min())}{extra}")
@@ -160,9 +194,17 @@ def _chances(frame: pd.DataFrame, trace: Trace) -> Chances:
 
 def _by_request(frame: pd.DataFrame, trace: Trace) -> tuple[pd.DataFrame, list[int]]:
     """Rows grouped by request, requests in order of appearance, rows in the order of the file."""
-    groups = [own for _, own in frame.groupby(list(trace.requests_by), sort=False, observed=True)]
     import pandas as pd
 
+    columns = list(trace.requests_by)
+    if frame[columns].isna().any(axis=None):
+        raise ParameterError("request", f"{trace.path}: {', '.join(columns)} has gaps, so rounds belong to no request")
+    try:
+        groups = [own for _, own in frame.groupby(columns, sort=False, observed=True)]
+    except TypeError:
+        raise ParameterError(
+            "request", f"{trace.path}: {', '.join(columns)} holds lists; allowed: numbers or texts"
+        ) from None
     return pd.concat(groups), [len(own) for own in groups]
 
 
@@ -203,9 +245,3 @@ def trace_layout(trace: Trace, windows: int, kappa: int) -> Layout:
     if isinstance(data, Rounds):
         return Layout(requests, 0, 1)
     return Layout(requests, 0, max(1, -(-windows * (kappa + 1) // len(data.alpha))))
-
-
-def describe(data: Rounds | Chances) -> dict[str, Any]:
-    """Number of requests and of rounds or positions."""
-    size = len(data.accepted) if isinstance(data, Rounds) else len(data.alpha)
-    return {"requests": len(data.offsets) - 1, "rounds" if isinstance(data, Rounds) else "positions": size}

@@ -18,6 +18,8 @@ DEFAULT_KAPPA_MAX = 64
 
 _SAME = 1e-12
 """Two speedups this close are equal: some hundred roundings of numbers near 1."""
+_DRIFT_WORK = 5e9
+"""Tokens × κ² of one sweep over a generation: about half a minute."""
 _TIE = 1e-9
 """Two speedups this close are told to the reader as a tie."""
 
@@ -180,6 +182,12 @@ def _kappa_max(process: Process, cost: Cost, asked: int | None) -> int:
         )
     if asked > 1:  # κ = 1 alone may lack a long-run law, which is no reason to refuse the others
         process.check_kappa(asked)
+    tokens = getattr(process, "n_tokens", 0)
+    if tokens * asked**2 > _DRIFT_WORK:
+        most = int((_DRIFT_WORK / tokens) ** 0.5)
+        raise ParameterError(
+            "kappa_max", f"kappa_max = {asked} with {tokens:,} tokens takes minutes; allowed: 0 ≤ kappa_max ≤ {most}"
+        )
     return asked
 
 

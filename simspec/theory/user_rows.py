@@ -65,5 +65,7 @@ def _by_row(process: RowProcess, kappa: int) -> tuple[FloatArray, FloatArray]:
 def _law(step: FloatArray, kappa: int) -> FloatArray:
     law = long_run_law(step)
     if law is None:
-        raise ParameterError("kappa", f"kappa = {kappa}: the rows fall into parts that never meet; allowed: others")
+        raise ParameterError(
+            "kappa", f"kappa = {kappa}: the rows fall into parts that are never left, so no long-run law exists"
+        )
     return law
