@@ -164,6 +164,8 @@ class Matching:
         self.one, self.two, self.error, self.shift = one, two, error, shift
         self.left_out: list[LeftOut] = []
         self.names = {own: f"simulation {own[:12]}" for own in one.where}
+        every = [*one.points.to_dict("records"), *two.points.to_dict("records")]
+        self.replays = {row["simulation_id"] for row in every if row["process"] == "trace"}
         for points in (two.points, one.points):
             for row in points.drop_duplicates("simulation_id").to_dict("records"):
                 self.names[row["simulation_id"]] = _name(row)
@@ -196,6 +198,8 @@ class Matching:
         plans = [stats.planning(*m, self.error / len(frame), self.shift, USUAL_ROUNDS) for m in self.plans]
         pairs = pd.concat([pd.DataFrame(f) for f in self.pairs], ignore_index=True)
         pairs["detectable_shift"], pairs["windows_needed"] = np.concatenate(plans, axis=1)
+        no_budget = pairs["simulation_id"].isin(self.replays)  # more windows do not bring more requests
+        pairs.loc[no_budget, ["detectable_shift", "windows_needed"]] = np.nan
         pairs = pairs.sort_values(["simulation_id", "kappa"], kind="stable", ignore_index=True)
         self.names.update({str(point): _cost_name(row) for point, row in self.points.iterrows()})
         folders, left_out = (str(one.path), str(two.path)), tuple(dict.fromkeys(left_out))
@@ -229,11 +233,12 @@ class Matching:
                 yield ids, a.take(enough), b.take(enough)
 
     def _batch(self, ids: list[str], a: Units, b: Units) -> None:
-        same = (a.size == b.size) & (a.origin[a.starts] == b.origin[b.starts]).all(axis=1)
+        replayed = np.array([own in self.replays for own in ids])[a.keys // 2**16]  # units are the requests of one file
+        same = (a.size == b.size) & (replayed | (a.origin[a.starts] == b.origin[b.starts]).all(axis=1))
         x, y = a.take(same), b.take(same)
         if same.any():  # the same words: also the same units of the same number of rounds
-            equal = (x.place == y.place).all(axis=1) & (x.sums[:, _N] == y.sums[:, _N])
-            same[same] = np.logical_and.reduceat(equal, x.starts)
+            rounds = (x.sums[:, _N] == y.sums[:, _N]) | np.repeat(replayed[same], x.size)
+            same[same] = np.logical_and.reduceat((x.place == y.place).all(axis=1) & rounds, x.starts)
         for paired in (True, False):
             if not (same == paired).any():
                 continue

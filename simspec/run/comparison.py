@@ -51,8 +51,9 @@ class Comparison:
         One row per comparison, columns as in `Row`.
     pairs : DataFrame
         One row per simulation and κ: how its units were matched (``"identical"`` totals, ``"paired"`` on the same
-        words, ``"independent"``), budgets, ``detectable_shift`` of E[A] (relative, power 0.9, as for independent words)
-        and ``windows_needed`` in each folder to find ``shift``; both NaN where nothing varied.
+        words or requests, ``"independent"``), budgets, ``detectable_shift`` of E[A] (relative, power 0.9, as for
+        independent words) and ``windows_needed`` in each folder to find ``shift``; both NaN where nothing varied, and
+        for traces, whose requests no budget multiplies.
     left_out, names
         What was not compared, and texts for the ids of simulations and points.
     """
@@ -129,7 +130,7 @@ class Comparison:
     def _reach(self) -> list[str]:
         seen = self.pairs.dropna(subset=["detectable_shift"])
         if seen.empty:
-            return ["detectable shift of E[A]: cannot be said, nothing varied"]
+            return ["detectable shift of E[A]: cannot be said (nothing varied, or a trace sets the number of requests)"]
         worst, needed = seen.sort_values("detectable_shift").to_dict("records")[-1], seen["windows_needed"].max()
         where, shift = f"{self.names[worst['simulation_id']]}, κ = {worst['kappa']}", worst["detectable_shift"]
         return [

@@ -7,9 +7,9 @@ Assumed: units of one sample are independent.  *Independent* samples: Welch's st
 the pooled variance, which guards the smaller sample (its own variance is low just when it saw few events).  Where fewer
 than `RARE` events are expected in a sample, the exact conditional binomial test on event counts over their design
 effect judges P(A = 0) and P(A = κ), and p of any other quantity is at least as large.  *Paired* samples share random
-words: Student's test on differences of units.  No p lies below what exchanging units could show, 2/C(L+M, L) or
-2^(1 − units that differ); this rules where no spread was seen.  Limits: only "nothing accepted" and "a rejection" are
-known as rare; the design effect of few events is uncertain.
+words, or the requests of a trace: Student's test on differences of units.  No p lies below what exchanging units could
+show, 2/C(L+M, L) or 2^(1 − units that differ); this rules where no spread was seen.  Limits: only "nothing accepted"
+and "a rejection" are known as rare; the design effect of few events is uncertain.
 """
 
 from __future__ import annotations

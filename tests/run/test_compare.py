@@ -7,6 +7,7 @@ import argparse
 import dataclasses
 import json
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from simspec.run.engine import Job, play
 from simspec.run.schema import TABLES
 from simspec.run.sweep import sweep
 
+DATA = Path(__file__).parents[2] / "scenarios" / "data"
 CARRIED = {"type": "markov", "alpha": 0.7, "rho": 0.3, "start": "carry"}
 DRIFT = {"type": "drift", "alpha_start": 0.85, "alpha_end": 0.62, "tokens": 64}
 
@@ -94,6 +96,20 @@ def test_the_same_seed_with_other_budgets_is_not_paired(run):
     found = compare(run(), run(windows=40_000), error=1e-6)
     assert set(found.pairs["how"]) == {"independent"}
     assert not found.differs
+
+
+def test_replays_of_one_trace_are_paired_by_request(run):
+    """Measured rounds know no seed; a dense replay of another seed differs by its own noise, not by the requests."""
+    dense = {"type": "trace", "path": str(DATA / "smollm2_dense_tl24.parquet"), "request": "request"}
+    rounds = dense | {"path": str(DATA / "smollm2_windows_k8.parquet"), "accepted": "accepted_full", "drafted": 8}
+    found = []
+    for process in (rounds | {"bonus_included": False}, dense | {"alpha": "tok_accept"}):
+        found.append(compare(*(run(process=process, kappa=[4], seed=seed) for seed in (1, 2)), error=1e-6))
+        assert not found[-1].differs
+        assert found[-1].pairs[["detectable_shift", "windows_needed"]].isna().all(axis=None)
+    assert [set(own.pairs["how"]) for own in found] == [{"identical"}, {"paired"}]
+    error = found[1].frame.query("quantity == 'mean_accepted'")["error"].iloc[0]
+    assert 0.0 < error < 0.03  # between requests alone the mean has a standard error of .05
 
 
 def test_1000_simulations_of_the_same_law_raise_no_alarm(run):
