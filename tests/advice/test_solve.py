@@ -154,3 +154,25 @@ def test_the_command_keeps_order_and_exit_codes():
         assert done.returncode == 2
         assert done.stdout == ""
         assert len(done.stderr.strip().splitlines()) == 1
+
+
+ODD = [
+    ({"id": [1], "process": {"type": "iid", "alpha": 0.7}, "kappa": 2}, "id"),
+    ({"kind": ["x"], "process": {"type": "iid", "alpha": 0.7}, "kappa": 2}, "kind"),
+    ({"process": {"type": "iid", "alpha": 0.7}, "kappa": 10**400}, "kappa"),
+    ({"process": {"type": "iid", "alpha": 0.7}, "kappa": 2, "cost": {"c_d": 1e300}}, "cost.c_d"),
+    ({"process": {"type": "beta_mixture", "a": 1e300, "b": 1}, "kappa": 2}, "process.a"),
+    ({"process": {"type": "iid", "alpha": 0.7, "self": 1}, "kappa": 2}, "process.self"),
+    ({"process": {"type": "drift", "alpha_start": 0.9, "alpha_end": 0.5, "tokens": 10**8}, "kappa": 4}, None),
+]
+
+
+@pytest.mark.parametrize(("case", "key"), ODD, ids=str)
+def test_odd_cases_are_named_and_stop_nothing(case, key):
+    good = {"id": "good", "process": {"type": "iid", "alpha": 0.7}, "kappa": 2}
+    odd, last = solve([case, good])
+    assert abs(last["mean_tokens"] - 2.19) < 1e-12
+    if key is not None:
+        assert odd["error"]["key"] == key, odd
+    assert "error" in odd
+    json.dumps(odd, allow_nan=False)

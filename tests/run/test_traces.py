@@ -1,5 +1,6 @@
 """Traces: what is read, what is refused, replay against what was measured, errors by request."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import simspec
 from simspec.kernels import twin
 from simspec.kernels.words import stream_keys
-from simspec.model import ParameterError, Trace
+from simspec.model import DatasetError, ParameterError, Trace
 from simspec.run.traces import load, trace_form
 
 DATA = Path(__file__).parents[2] / "scenarios" / "data"
@@ -158,3 +159,47 @@ def test_missing_and_broken_files(tmp_path):
         load(Trace(path=str(tmp_path / "bad.parquet"), **keys))
     with pytest.raises(ParameterError, match="unknown form"):
         Trace(path=str(tmp_path / "x.pickle"), **keys)
+
+
+LISTS = {"accepted": "len", "drafted": 4, "bonus_included": True}
+SHAPES = [
+    ([{"len": [3, None]}], LISTS, "accepted", "whole numbers"),
+    ([{"len": [3, 1]}, {"len": None}], LISTS, "accepted", "allowed: lists of numbers"),
+    ([{"len": [[3], [1]]}], LISTS, "accepted", "allowed: lists of numbers"),
+    ([{"len": []}], LISTS, "accepted", "holds no round"),
+    ([{"len": [3, 1], "k": [4]}], LISTS | {"drafted": "k"}, "drafted", "other lengths"),
+    ([{"len": [3, 1], "k": 4.5}], LISTS | {"drafted": "k"}, "drafted", "whole numbers"),
+    ([{"len": [3, 1], "k": 1e9}], LISTS | {"drafted": "k"}, "drafted", "allowed: 10,000"),
+    ([{"len": 3, "r": "a"}, {"len": 1, "r": None}], LISTS | {"request": "r"}, "request", "has gaps"),
+    ([{"len": 3, "r": [1]}, {"len": 1, "r": [2]}], LISTS | {"request": "r"}, "request", "allowed: numbers or texts"),
+]
+
+
+@pytest.mark.parametrize(("lines", "keys", "key", "said"), SHAPES, ids=str)
+def test_rows_of_the_wrong_shape_are_named(tmp_path, lines, keys, key, said):
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in lines))
+    with pytest.raises(ParameterError, match=said) as caught:
+        load(Trace(path=str(path), **keys))
+    assert caught.value.key == key
+
+
+def test_lists_of_one_request_are_joined_and_one_number_of_drafts_serves_them_all(tmp_path):
+    lines = [{"r": "a", "len": [3, 1], "k": 4}, {"r": "b", "len": [5], "k": 6}, {"r": "a", "len": [2], "k": 2}]
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in lines))
+    data = load(Trace(path=str(path), request="r", **(LISTS | {"drafted": "k"})))
+    assert data.accepted.tolist() == [2, 0, 1, 4]
+    assert data.drafted.tolist() == [4, 4, 2, 6]
+    assert data.offsets.tolist() == [0, 3, 4]
+
+
+def test_a_run_is_not_continued_on_a_changed_file(files, tmp_path):
+    table = {"name": "t", "windows": 10, "kappa": [2], "cost": {}}
+    table["process"] = {"type": "trace", "path": str(files / "t.csv"), "request": "req", **LISTS}
+    folder = tmp_path / "run"
+    first = simspec.sweep(table, folder)
+    assert simspec.sweep(table, folder).to_pandas().equals(first.to_pandas())
+    (files / "t.csv").write_text((files / "t.csv").read_text().replace("3", "2"))
+    with pytest.raises(DatasetError, match="traces"):
+        simspec.sweep(table, folder)
