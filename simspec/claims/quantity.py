@@ -278,31 +278,6 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Extreme:
-    """Smallest or largest of several quantities."""
-
-    parts: tuple[Quantity, ...]
-    pick: Callable[[Sequence[float]], float] = max
-
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return tuple(need for part in self.parts for need in part.needs)
-
-    def exact(self) -> float:
-        return self.pick([part.exact() for part in self.parts])
-
-    def observe(self, lab: Lab, level: float) -> Observed:
-        each = 1.0 - (1.0 - level) / len(self.parts)
-        seen = [part.observe(lab, each) for part in self.parts]
-        return Observed(
-            self.pick([s.value for s in seen]),
-            self.pick([s.low for s in seen]),
-            self.pick([s.high for s in seen]),
-            min(s.windows for s in seen),
-        )
-
-
-@dataclass(frozen=True)
 class ShareInBand:
     """Share of a grid of processes × costs whose κ* lies in [low, high]."""
 

@@ -65,7 +65,7 @@ def copula_curve(process: GaussianCopulaAr1, kappa: int) -> FloatArray:
         key = "phi" if process.phi is not None else "rho"
         raise ParameterError(
             key,
-            f"{key} = {getattr(process, key):g} is too near its end for the exact route; allowed: latent correlations "
+            f"{key} = {getattr(process, key)!r} is too near its end for the exact route; allowed: latent correlations "
             f"-0.999992 ≤ phi ≤ 0.999992, or exactly -1 or 1 (here |phi| = 1 - {1.0 - abs(phi):.3g})",
         )
     curve = np.full(kappa, alpha)

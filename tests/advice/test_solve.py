@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from simspec import theory
 from simspec.advice.solve import solve
 
 STICKY = [[0.9, 0.1], [0.2, 0.8]]
@@ -164,7 +165,10 @@ ODD = [
     ({"process": {"type": "beta_mixture", "a": 1e300, "b": 1}, "kappa": 2}, "process.a"),
     ({"process": {"type": "iid", "alpha": 0.7, "self": 1}, "kappa": 2}, "process.self"),
     ({"process": {"type": "drift", "alpha_start": 0.9, "alpha_end": 0.5, "tokens": 10**8}, "kappa": 4}, None),
-]
+    ({"process": {"type": "drift", "alpha_start": 0.9, "alpha_end": 0.5, "tokens": 10**5}, "kappa_max": 1000},
+     "kappa_max"),
+    ({"process": {"type": "gaussian_copula_ar1", "alpha": 0.7, "rho": 0.9999999}, "kappa": 3}, "process.rho"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("case", "key"), ODD, ids=str)
@@ -176,3 +180,14 @@ def test_odd_cases_are_named_and_stop_nothing(case, key):
         assert odd["error"]["key"] == key, odd
     assert "error" in odd
     json.dumps(odd, allow_nan=False)
+
+
+def test_a_route_that_breaks_costs_its_case_alone(monkeypatch):
+    def broken(*_):
+        raise FloatingPointError("planted")
+
+    monkeypatch.setattr(theory, "optimum", broken)
+    process = {"type": "iid", "alpha": 0.7}
+    bad, good = solve([{"process": process, "kappa_max": 3}, {"process": process, "kappa": 2}])
+    assert "planted" in bad["error"]["message"]
+    assert abs(good["mean_tokens"] - 2.19) < 1e-12

@@ -203,3 +203,17 @@ def test_a_run_is_not_continued_on_a_changed_file(files, tmp_path):
     (files / "t.csv").write_text((files / "t.csv").read_text().replace("3", "2"))
     with pytest.raises(DatasetError, match="traces"):
         simspec.sweep(table, folder)
+
+
+def test_a_stored_run_finds_the_trace_beside_its_scenario_from_anywhere(files, tmp_path, monkeypatch):
+    toml = files / "t.toml"
+    toml.write_text(
+        'windows = 10\nkappa = [2]\n[process]\ntype = "trace"\npath = "t.csv"\nrequest = "req"\n'
+        'accepted = "len"\ndrafted = 4\nbonus_included = true\n'
+    )
+    monkeypatch.chdir(files)
+    simspec.sweep("t.toml", tmp_path / "run")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    again = simspec.read(tmp_path / "run").scenario
+    assert [load(own.process).accepted.sum() for own, _ in again.simulations()] == [10]
