@@ -83,6 +83,7 @@ def simulate(
     seed: int = 1,
     level: float = 0.95,
     threads: int | None = None,
+    method: str = "simulate",
 ) -> SimulationResult:
     """Simulate one process at one cost, in memory.
 
@@ -100,6 +101,12 @@ def simulate(
         Confidence level of the intervals, 0.5 ≤ level < 1.
     threads : int, optional
         Worker threads; changes no number.
+    method : str
+        ``"simulate"``: rounds are played.  ``"multinomial"``: where windows are independent, the counts of exactly
+        ``windows`` of them are drawn at once, in a time that does not grow with their number; the draw depends on seed,
+        process and ``windows``, and on the numpy version, which promises no bits.  It is made over the runs up to the
+        longest κ and folded for the others, and runs are drawn in order, so that other κ give the same windows.
+        ``"exact"``: exact values with intervals of no width, ``rounds`` and ``units`` 0; unknown columns are null.
 
     Returns
     -------
@@ -109,7 +116,7 @@ def simulate(
     Raises
     ------
     ParameterError
-        A parameter is outside its range.
+        A parameter is outside its range, or ``method`` is impossible for the process.
 
     Examples
     --------
@@ -117,10 +124,13 @@ def simulate(
     >>> result = simspec.simulate(simspec.Iid(alpha=0.7), {"c_d": 0.1}, kappa=range(9), windows=100_000, seed=1)
     >>> result.kappa_star
     4
+    >>> many = simspec.simulate(simspec.Iid(alpha=0.7), {"c_d": 0.1}, windows=10**12, method="multinomial")
+    >>> many.tallies[4].total("n"), simspec.simulate(simspec.Iid(alpha=0.7), kappa=4, method="exact").tallies
+    (1000000000000, [])
     """
     from simspec.run.single import run_single
 
-    return run_single(_process(process), _cost(cost), kappa, windows, seed, level, threads)
+    return run_single(_process(process), _cost(cost), kappa, windows, seed, level, threads, method)
 
 
 def sweep(
@@ -129,6 +139,7 @@ def sweep(
     threads: int | None = None,
     seed: int | None = None,
     windows: int | None = None,
+    method: str | None = None,
 ) -> Dataset:
     """Run a scenario into a folder of Parquet files and open it.
 
@@ -142,6 +153,8 @@ def sweep(
         Worker threads; changes no number.
     seed, windows : int, optional
         Override those of the scenario.
+    method : str, optional
+        Likewise: ``"simulate"``, ``"multinomial"`` or ``"exact"``, see `simulate`.
 
     Returns
     -------
@@ -165,9 +178,10 @@ def sweep(
     """
     from simspec.run.sweep import sweep as run_sweep
 
-    changed = {key: value for key, value in (("seed", seed), ("windows", windows)) if value is not None}
+    given = {"seed": seed, "windows": windows, "method": method}
+    changed: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     if isinstance(scenario, Scenario):
-        scenario = replace(scenario, **changed)  # type: ignore[arg-type]
+        scenario = replace(scenario, **changed)
     elif isinstance(scenario, dict):
         scenario = Scenario.from_dict(scenario | changed)
     else:

@@ -12,7 +12,7 @@ from simspec.model import Cost, Process, Simulation
 from simspec.run.engine import Job, run_jobs
 from simspec.run.judged import JudgedJob, run_judged
 from simspec.run.progress import Progress
-from simspec.stats.point import Counts
+from simspec.stats.counts import Counts
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Lab:
 
     def __init__(self, seed: int, threads: int | None = None, progress: Progress | None = None) -> None:
         self.seed, self.threads, self.progress = seed, threads, progress
-        self._played: dict[str, tuple[Job, list[Tally]]] = {}
+        self._played: dict[str, tuple[Job, Sequence[Tally]]] = {}
         self._counts: dict[str, Counts] = {}
         self._judged: dict[tuple[str, int], tuple[JudgedJob, np.ndarray]] = {}
 
@@ -77,11 +77,15 @@ class Lab:
         """Counts of a simulated process."""
         return self._counts[Simulation(process).id]
 
+    def tallies(self, process: Process) -> Sequence[Tally]:
+        """Tallies of a simulated process, by ascending κ."""
+        return self._played[Simulation(process).id][1]
+
     def judged(self, process: Process, kappa: int) -> np.ndarray:
         """``[lane, s]`` = windows of the lane in which s of the κ judged drafts would have been accepted."""
         return self._judged[Simulation(process).id, kappa][1]
 
-    def played(self) -> Sequence[tuple[Job, list[Tally]]]:
+    def played(self) -> Sequence[tuple[Job, Sequence[Tally]]]:
         """All window simulations at their last budget."""
         return list(self._played.values())
 

@@ -86,7 +86,7 @@ class SpeedupGain:
         counts = lab.counts(self.process)
         a, b = counts.kappas.index(self.kappa), counts.kappas.index(self.other)
         speed = speedups(counts, self.cost)
-        error = float(standard_error(speed.influence[a] - self.share * speed.influence[b]))
+        error = float(standard_error(speed.influence[a] - self.share * speed.influence[b], speed.weight))
         gap = float(speed.value[a] - self.share * speed.value[b])
         return Observed.around(gap, student(level, counts.units) * error, int(counts.total("n")[a]))
 
@@ -110,7 +110,7 @@ class BestKappa:
         counts = lab.counts(self.process)
         kept = [i for i, kappa in enumerate(counts.kappas) if kappa in self.kappas]
         speed = speedups(counts, self.cost)
-        own = type(speed)(speed.value[kept], speed.influence[kept])
+        own = speed.take(kept)
         kappas = [counts.kappas[i] for i in kept]
         best = best_kappa(kappas, own, np.zeros(len(kept)), level)
         candidates = np.array(kappas)[best["indistinguishable"]]
@@ -150,7 +150,7 @@ class KappaForShare:
         best = max(kept, key=lambda i: speed.value[i])
         t = student(1.0 - (1.0 - level) / len(kept), counts.units)
         gap = speed.value[kept] - self.share * speed.value[best]
-        half = t * standard_error(speed.influence[kept] - self.share * speed.influence[best])
+        half = t * standard_error(speed.influence[kept] - self.share * speed.influence[best], speed.weight)
         first = [self.kappas[int(np.flatnonzero(edge >= 0.0)[0])] for edge in (gap, gap + half, gap - half)]
         return Observed(float(first[0]), float(first[1]), float(first[2]), int(counts.total("n")[0]))
 
@@ -172,7 +172,7 @@ class NoneAccepted:
     def observe(self, lab: Lab, level: float) -> Observed:
         counts = lab.counts(self.process)
         at = counts.kappas.index(self.kappa)
-        zero = ratio(counts.by_unit("zero"), counts.by_unit("n"))
+        zero = ratio(counts.by_unit("zero"), counts.by_unit("n"), counts.weight)
         n = counts.total("n")
         low, high = proportion(zero.value, zero.error, n, counts.units, counts.fresh, level)
         return Observed(float(zero.value[at]), float(low[at]), float(high[at]), int(n[at]))
@@ -198,11 +198,11 @@ class CostCurve:
 
     def observe(self, lab: Lab, level: float) -> Observed:
         counts = lab.counts(self.process)
-        spent = ratio(counts.cost_by_unit(self.cost), counts.by_unit("n"))
+        spent = ratio(counts.cost_by_unit(self.cost), counts.by_unit("n"), counts.weight)
         rows = [(counts.kappas.index(kappa), weight) for kappa, weight in self.weights]
         value = sum(weight * spent.value[i] for i, weight in rows)
         influence = sum(weight * spent.influence[i] for i, weight in rows)
-        half = student(level, counts.units) * float(standard_error(np.asarray(influence)))
+        half = student(level, counts.units) * float(standard_error(np.asarray(influence), counts.weight))
         return Observed.around(float(value), half, int(counts.total("n")[0]))
 
 

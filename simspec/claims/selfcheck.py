@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,17 +11,20 @@ from numpy.typing import NDArray
 from simspec import theory
 from simspec.claims.judge import CHECK_SHARE
 from simspec.claims.lab import Lab, Need
-from simspec.kernels.tally import SUMS
-from simspec.model import BetaMixture, DiscreteMixture, Drift, Hmm, Iid, Markov, Process, Survival
+from simspec.kernels.tally import SUMS, Tally
+from simspec.model import BetaMixture, DiscreteMixture, Drift, Hmm, Iid, Markov, Process, Simulation, Survival
+from simspec.run.engine import Job, run_jobs
 from simspec.run.judged import JudgedJob, play_tokens
 from simspec.run.layout import layout
+from simspec.stats.counts import Counts, round_sums
 from simspec.stats.intervals import Floats, proportion, ratio, student
-from simspec.stats.point import Counts
 
 KAPPAS = (1, 4, 8)
 WINDOWS = 2**18
+RUNS, SHORT = 512, 2**10
+"""Runs of fresh windows, and windows of each, whose totals must vary as those of independent windows do."""
 LARGE_SIGMA = 7.0
-"""Standard errors beyond which a variance of lane totals is called wrong; 1e-9 even for heavier tails than normal."""
+"""Standard errors beyond which a variance of totals is called wrong; 1e-9 even for heavier tails than normal."""
 
 PROCESSES: tuple[Process, ...] = (
     Iid(alpha=0.8),
@@ -61,11 +64,12 @@ def check_engine(lab: Lab) -> list[Disagreement]:
     """
     lab.simulate((Need(process, KAPPAS) for process in PROCESSES), WINDOWS)
     level = 1.0 - CHECK_SHARE / (8 * len(KAPPAS) * (len(PROCESSES) + len(JUDGED)))
-    found = [wrong for process in PROCESSES for wrong in _check(process, lab.counts(process), level)]
+    found = [wrong for process in PROCESSES for wrong in _check(process, lab, level)]
     return found + [wrong for process in JUDGED for wrong in _check_tokens(process, lab.seed, level)]
 
 
-def _check(process: Process, counts: Counts, level: float) -> Iterator[Disagreement]:
+def _check(process: Process, lab: Lab, level: float) -> Iterator[Disagreement]:
+    counts = lab.counts(process)
     laws = [theory.window(process, kappa) for kappa in counts.kappas]
     n = counts.by_unit("n")
     t = student(level, counts.units)
@@ -75,18 +79,18 @@ def _check(process: Process, counts: Counts, level: float) -> Iterator[Disagreem
         ("E[drafted]", "drafted", [law.mean_drafted for law in laws]),
         ("E[A²]", "accepted_sq", [law.var_accepted + law.mean_accepted**2 for law in laws]),
     ):
-        mean = ratio(counts.by_unit(column), n)
+        mean = ratio(counts.by_unit(column), n, counts.weight)
         half = t * mean.error + 1e-9 * np.abs(mean.value)
         yield from _outside(f"{name} of {process}", counts.kappas, truth, mean.value - half, mean.value + half)
     for name, hits, truth in (
         ("P(A = 0)", counts.by_unit("zero"), [law.p_zero_accepted for law in laws]),
         ("P(no rejection)", n - counts.by_unit("rejected"), [law.p_full for law in laws]),
     ):
-        own = ratio(hits, n)
+        own = ratio(hits, n, counts.weight)
         low, high = proportion(own.value, own.error, counts.total("n"), counts.units, counts.fresh, level)
         yield from _outside(f"{name} of {process}", counts.kappas, truth, low, high)
-    yield from _totals(process, counts)
-    yield from _spread(process, counts)
+    yield from _totals(process, lab.tallies(process))
+    yield from _spread(process, counts, lab)
 
 
 def _outside(
@@ -96,47 +100,56 @@ def _outside(
         yield Disagreement(f"{what} at κ = {kappas[i]}", truth[i], float(low[i]), float(high[i]))
 
 
-def _totals(process: Process, counts: Counts) -> Iterator[Disagreement]:
-    """The histogram must hold exactly the rounds that the lanes add up to."""
-    for i, (kappa, histogram) in enumerate(zip(counts.kappas, counts.histograms, strict=True)):
-        drafted, accepted = np.indices(histogram.shape)
-        sums = dict(zip(SUMS, counts.sums[i].sum(axis=0), strict=True))
-        weights = {
-            "n": np.ones_like(histogram),
-            "accepted": accepted,
-            "drafted": drafted,
-            "accepted_sq": accepted**2,
-            "rejected": accepted < drafted,
-            "accepted_rejected": accepted * (accepted < drafted),
-            "zero": accepted == 0,
-        }
-        for name, weight in weights.items():
-            total = float((histogram * weight).sum())
-            if total != float(sums[name]):
-                yield Disagreement(
-                    f"total {name} of {process} at κ = {kappa}", total, float(sums[name]), float(sums[name])
-                )
+def _totals(process: Process, tallies: Sequence[Tally]) -> Iterator[Disagreement]:
+    """Every histogram must hold exactly the rounds that rows add up to, and fresh windows the same runs at every κ."""
+    for tally in tallies:
+        drafted, accepted = np.nonzero(tally.histogram)
+        rounds = tally.histogram[drafted, accepted]
+        counted = rounds @ round_sums(drafted, accepted)
+        for name, total, added in zip(SUMS, counted, tally.sums.sum(axis=0), strict=True):
+            if total != added and name != "tokens":  # those beyond the end of a generation are counted, not emitted
+                yield _unequal(f"total {name} of {process} at κ = {tally.kappa}", total, added)
+    if process.unit == "window":
+        runs = tallies[-1].accepted_counts()
+        for tally in tallies:
+            longer = int(runs[tally.kappa :].sum())
+            if tally.accepted_counts()[-1] != longer:
+                yield _unequal(f"full windows of {process} at κ = {tally.kappa}", longer, tally.accepted_counts()[-1])
 
 
-def _spread(process: Process, counts: Counts) -> Iterator[Disagreement]:
-    """Variance of Σ A between units against the exact one: lanes that share words, or a wrong dependence, show here."""
+def _unequal(what: str, exact: float, seen: float) -> Disagreement:
+    return Disagreement(what, float(exact), float(seen), float(seen))
+
+
+def _spread(process: Process, counts: Counts, lab: Lab) -> Iterator[Disagreement]:
+    """Variance of Σ A between lanes, or between runs of fresh windows, against the exact one.
+
+    Lanes or windows that share words, or a wrong dependence, show here.
+    """
     plan = layout(process, WINDOWS, KAPPAS)
     if plan.generations > 1:
         return
-    for i, kappa in enumerate(counts.kappas):
-        _, covariance = theory.unit_counts(process, kappa, plan.rounds or 1)
+    totals, rounds = _run_totals(process, lab) if counts.fresh else (counts.by_unit("accepted"), plan.rounds or 1)
+    for kappa, own in zip(counts.kappas, totals, strict=True):
+        _, covariance = theory.unit_counts(process, kappa, rounds)
         j = np.arange(kappa + 1)
         exact = float(j @ covariance @ j)
-        totals = counts.by_unit("accepted")[i]
-        seen = float(totals.var(ddof=1))
-        pairs = totals[: len(totals) // 2 * 2].reshape(-1, 2).sum(axis=1)  # lanes 2l and 2l + 1 read halves of one word
+        pairs = own[: len(own) // 2 * 2].reshape(-1, 2).sum(axis=1)  # lanes 2l and 2l + 1 may read halves of one word
         for name, value, units in (
-            ("lane totals", seen, len(totals)),
-            ("pairs of lanes", pairs.var(ddof=1) / 2, len(pairs)),
+            ("totals", float(own.var(ddof=1)), len(own)),
+            ("pairs of totals", float(pairs.var(ddof=1)) / 2, len(pairs)),
         ):
-            half = LARGE_SIGMA * exact * np.sqrt(_kurtosis(totals) / units)
+            half = LARGE_SIGMA * exact * np.sqrt(_kurtosis(own) / units)
             if abs(value - exact) > half + 1e-9:
                 yield Disagreement(f"variance of {name} of {process} at κ = {kappa}", exact, value - half, value + half)
+
+
+def _run_totals(process: Process, lab: Lab) -> tuple[Floats, int]:
+    """Σ A of short runs with a seed each, (κ, runs), and their number of windows."""
+    jobs = [Job(Simulation(process), KAPPAS, SHORT, (lab.seed + 1 + i) % 2**64) for i in range(RUNS)]
+    played = [tallies for _, tallies in run_jobs(jobs, lab.threads)]
+    totals = [[tally.total("accepted") for tally in tallies] for tallies in played]
+    return np.array(totals, np.float64).T, played[0][0].total("n")
 
 
 def _kurtosis(x: Floats) -> float:

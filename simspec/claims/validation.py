@@ -27,6 +27,7 @@ from simspec.run.engine import Job, warm
 from simspec.run.progress import Progress
 from simspec.run.provenance import provenance
 from simspec.run.schema import SCHEMA_VERSION
+from simspec.run.tables import Block
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -258,9 +259,7 @@ def _write_sweeps(folder: Path, lab: Lab, mode: str, seed: int, needs: Sequence[
     for need in needs:
         own = costs.setdefault(Simulation(need.process).id, [])
         own += [cost for cost in need.costs if cost not in own]
-    blocks = [
-        store.Block(job, tallies, costs.get(job.simulation.id) or [PRICED], 0.95) for job, tallies in lab.played()
-    ]
+    blocks = [Block(job, tallies, costs.get(job.simulation.id) or [PRICED], 0.95) for job, tallies in lab.played()]
     metadata = {"validation": {"mode": mode, "seed": seed}, "stream_version": STREAM_VERSION}
     store.write_part(folder, 0, blocks, metadata)
 

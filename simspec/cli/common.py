@@ -17,8 +17,15 @@ def add_threads(command: argparse.ArgumentParser) -> None:
     """``--threads``: never changes a number."""
     command.add_argument(
         "--threads", type=positive, default=None, metavar="N",
-        help="worker threads (default: all processors); changes no number",
+        help="worker threads (default: SIMSPEC_THREADS, else all processors this process may use); changes no number",
     )  # fmt: skip
+
+
+def threads_of(args: argparse.Namespace) -> int:
+    """``--threads`` or its default, asked before anything is written, since the environment may say nonsense."""
+    from simspec.run.processors import default_threads
+
+    return args.threads or default_threads()
 
 
 def add_quiet(command: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from simspec.cli.common import add_json, add_quiet, add_threads, positive, whole
+from simspec.cli.common import add_json, add_quiet, add_threads, positive, threads_of, whole
 
 if TYPE_CHECKING:
     from simspec.run.sweep import Plan
@@ -27,6 +27,11 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "--windows", type=whole, default=None, metavar="N",
         help="rounds per simulation and κ, default the scenario's, else 1,000,000",
     )  # fmt: skip
+    own.add_argument(
+        "--method", default=None, metavar="NAME",
+        help="simulate (play rounds), multinomial (one draw of the counts of independent windows) or exact (no counts); "
+        "default the scenario's, else simulate",
+    )  # fmt: skip
     own.add_argument("--dry-run", action="store_true", help="print points, windows, time and size, and stop")
     own.add_argument(
         "--max-points", type=positive, default=None, metavar="N", help="refuse larger grids, default 1,000,000"
@@ -41,6 +46,7 @@ def do(args: argparse.Namespace) -> int:
     """Plan, run, print."""
     from simspec.run.progress import Progress
 
+    threads = threads_of(args)
     with Progress(quiet=args.quiet) as progress:
         progress.say("reading the scenario")
         from simspec.cli.common import print_json
@@ -49,14 +55,14 @@ def do(args: argparse.Namespace) -> int:
         from simspec.run.sweep import plan, sweep
 
         most = args.max_points or POINTS_LIMIT
-        scenario = Scenario.from_toml(args.scenario, args.seed, args.windows, most)
+        scenario = Scenario.from_toml(args.scenario, args.seed, args.windows, most, args.method)
         if args.dry_run:
-            return _dry_run(plan(scenario, most), args)
-        dataset = sweep(scenario, args.output, args.threads, progress, most)
+            return _dry_run(plan(scenario, most), threads, args.json)
+        dataset = sweep(scenario, args.output, threads, progress, most)
         progress.say("summing up")
-        best = dataset.best()
+        best = dataset.best_records()
     if args.json:
-        print_json({"folder": str(dataset.path), "scenario": scenario.to_dict(), "points": best.to_dict("records"),
+        print_json({"folder": str(dataset.path), "scenario": scenario.to_dict(), "points": best,
                     "failed": dataset.failed})  # fmt: skip
     else:
         print(dataset.summary())
@@ -64,12 +70,10 @@ def do(args: argparse.Namespace) -> int:
     return 2 if dataset.failed else 0
 
 
-def _dry_run(todo: Plan, args: argparse.Namespace) -> int:
+def _dry_run(todo: Plan, threads: int, as_json: bool) -> int:
     from simspec.cli.common import print_json
-    from simspec.run.engine import default_threads
     from simspec.text import plural
 
-    threads = args.threads or default_threads()
     rounds, seconds = todo.forecast(threads)
     figures = {
         "points": todo.points,
@@ -80,7 +84,7 @@ def _dry_run(todo: Plan, args: argparse.Namespace) -> int:
         "bytes": todo.bytes,
         "parts": len(todo.parts),
     }
-    if args.json:
+    if as_json:
         print_json(figures)
     else:
         print(

@@ -34,7 +34,7 @@ def do(args: argparse.Namespace) -> int:
         else:
             print(found)
     elif args.json:
-        points = found.best().to_dict("records")
+        points = found.best_records()
         print_json({"folder": str(found.path), "scenario": found.scenario.to_dict(), "points": points,
                     "manifest": found.manifest})  # fmt: skip
     else:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from simspec.cli.common import add_json, add_quiet, add_threads, whole
+from simspec.cli.common import add_json, add_quiet, add_threads, threads_of, whole
 
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
@@ -32,13 +32,14 @@ def do(args: argparse.Namespace) -> int:
     """Judge, store, print."""
     from simspec.run.progress import Progress
 
+    threads = threads_of(args)
     with Progress(quiet=args.quiet) as progress:
         progress.note("judging the article's claims: simulation against the exact route")
         progress.say("loading numba, scipy and pyarrow")
         from simspec.claims.validation import validate
         from simspec.cli.common import print_json
 
-        result = validate(args.quick, args.seed, args.output, args.threads, progress)
+        result = validate(args.quick, args.seed, args.output, threads, progress)
     if args.json:
         print_json(result.to_list())
     else:

@@ -13,8 +13,35 @@ WORD = 2.0**32
 
 
 def threshold(probability: float | np.ndarray) -> np.ndarray:
-    """⌊p·2³² + ½⌋ for p clipped to [0, 1]; a 32-bit word lies below it with probability p to within 2⁻³³."""
+    """⌊p·2³² + ½⌋ for p clipped to [0, 1]; a 32-bit word lies below it with probability p to within 2⁻³³.
+
+    Where levels are compared (`levels`) 2³² − 1 stands for 1: within 2⁻³¹ of certainty the error is up to 1.5·2⁻³².
+    """
     return np.floor(np.clip(probability, 0.0, 1.0) * WORD + 0.5).astype(np.int64)
+
+
+def fine_threshold(probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """⌊p·2⁶⁴⌋ as its 12 leading bits (0 … 4096) and the other 52; exact for every double of 2⁻¹² or more.
+
+    Scaling by powers of two and taking the whole part lose nothing, so 0 and 1 are exact too.
+    """
+    scaled = np.clip(probability, 0.0, 1.0) * 2.0**12
+    cells = np.floor(scaled)
+    return cells.astype(np.int64), ((scaled - cells) * 2.0**52).astype(np.uint64)
+
+
+def levels(thresholds: np.ndarray) -> np.ndarray:
+    """Thresholds as int32 for signed comparison with word − 2³¹; 2³² and 2³² − 1 both stand for certainty."""
+    out: np.ndarray = (np.minimum(thresholds, 2**32 - 1) - 2**31).astype(np.int32)
+    return out
+
+
+def padded_levels(table: np.ndarray, filler: int, multiple: int = 8) -> np.ndarray:
+    """Rows of levels, lengthened to a multiple of what is compared at once by a threshold that changes no count."""
+    rows, width = table.shape
+    out = np.full((rows, max(multiple, -(-width // multiple) * multiple)), filler, np.int64)
+    out[:, :width] = table
+    return levels(out)
 
 
 def cumulative(law: np.ndarray) -> np.ndarray:

@@ -1,20 +1,19 @@
-"""What can a process be turned into?  Seven integer forms, each played by one kernel or none; there are no others.
+"""What can a process be turned into?  Seven integer forms; a process is data, and no kernel knows its name.
 
-`FreshRow` and `CarriedRows` draw the uncapped run G of a window from one word, A = min(G, κ), so the draw depends on
-neither κ nor policy.  `Requests` draws a row per output sequence, `Urn` learns from its own outcomes, `Steps` moves a
-hidden state once per draft, `Replay` and `Dense` go through what was measured.  Fresh forms answer every κ from one
-run at the longest.
+`FreshRow` and `Rows` draw the uncapped run G of a window from one uniform, A = min(G, κ), so the draw depends on
+neither κ nor policy.  `Requests` are rows with a beginning and an end, `Urn` learns from its own outcomes, `Steps`
+moves a hidden state once per draft, `Replay` and `Dense` go through what was measured.  Fresh forms answer every κ from
+one run at the longest.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
-from simspec.kernels import count
-from simspec.kernels.tally import SUMS, Tally, fold
+from simspec.kernels.arithmetic import fine_threshold, threshold
 from simspec.kernels.words import LANES
 
 NOTHING = np.zeros(0, np.int64)
@@ -22,31 +21,33 @@ NOTHING = np.zeros(0, np.int64)
 
 @dataclass(frozen=True)
 class FreshRow:
-    """Independent windows: P(G ≥ j) = thresholds[j − 1]/2³².
+    """Independent windows: P(G > j) = (cells[j]·2⁵² + lows[j])/2⁶⁴, non-increasing in j.
 
     Attributes
     ----------
-    thresholds : int64 array (κ,)
-        Non-increasing, 0 … 2³².
+    cells : int64 array (κ,)
+        Leading 12 bits of the threshold, 0 … 4096.
+    lows : uint64 array (κ,)
+        The other 52.
     """
 
-    thresholds: np.ndarray
-    fresh: ClassVar[bool] = True
+    cells: np.ndarray
+    lows: np.ndarray
 
-    def runs(self, keys: np.ndarray, chunk: int, lanes: int, rounds: int, kappa: int) -> np.ndarray:
-        """``out[lane, g]`` = windows of the lane whose run is g; the last bin holds all longer ones."""
-        out = np.zeros((lanes, kappa + 1), np.int64)
-        count.count_fresh(keys, chunk, lanes, rounds, self.thresholds, out)
-        return out
+    @staticmethod
+    def of(survival: np.ndarray) -> FreshRow:
+        """The row with P(G > j) = survival[j], non-increasing."""
+        return FreshRow(*fine_threshold(np.asarray(survival, float)))
 
 
 @dataclass(frozen=True)
-class CarriedRows:
+class Rows:
     """Windows whose law is a row of a table; the next row follows from this one and from the outcome.
 
     Attributes
     ----------
     thresholds : int64 array (rows, κ)
+        0 … 2³², non-increasing along a row.
     on_reject, on_full : int64 array (rows,)
         Next row after a rejection, after a full window.
     start : int64 array (rows,)
@@ -57,14 +58,31 @@ class CarriedRows:
     on_reject: np.ndarray
     on_full: np.ndarray
     start: np.ndarray
-    fresh: ClassVar[bool] = False
 
-    def play(self, keys: np.ndarray, chunk: int, lanes: int, rounds: int, kappa: int) -> Tally:
-        """Tally of one chunk."""
-        out = np.zeros((lanes, kappa + 1), np.int64)
-        follow = (self.on_reject, self.on_full, self.start)
-        count.count_carried(keys, chunk, lanes, rounds, self.thresholds, *follow, out)
-        return fold(out, kappa)
+    @property
+    def two_state(self) -> bool:
+        """Whether the row only says if the last window was full, as for a Markov chain."""
+        return bool(self.on_reject.tolist() == [0, 0] and self.on_full.tolist() == [1, 1])
+
+
+@dataclass(frozen=True)
+class Ends:
+    """How long output sequences are.
+
+    Attributes
+    ----------
+    tokens : int
+        Length of every request; 0 if lengths are random or each lane has its own.
+    bits : int64 array
+        ``bits[i]``: threshold of binary digit i of a geometric length minus 1; the digits of a geometric number are
+        independent.
+    truncate : bool
+        Whether the last drafts are cut to what is still needed.
+    """
+
+    tokens: int = 0
+    bits: np.ndarray = field(default_factory=lambda: NOTHING)
+    truncate: bool = True
 
 
 @dataclass(frozen=True)
@@ -74,34 +92,20 @@ class Requests:
     Attributes
     ----------
     thresholds : int64 array (rows, κ)
+    ends : Ends
     classes : int64 array
         Cumulative thresholds of the first row, without the last; empty for row 0.
-    advance : int
-        Rows per emitted token: 1 for drift, 0 for a rate that holds.
-    tokens : int
-        Length of every request; 0 if they end at random.
-    going : int64 array
-        ``going[e]``: threshold that the request outlives e + 1 more tokens; empty for a fixed length.
-    truncate : bool
-        Whether the last drafts are cut to what is still needed.
+    along : bool
+        Whether the row moves on by one for each emitted token.
+    offsets : int64 array (lanes + 1,) or None
+        Each lane replays a request of its own, whose rows are offsets[lane] … offsets[lane + 1] − 1.
     """
 
     thresholds: np.ndarray
+    ends: Ends
     classes: np.ndarray = field(default_factory=lambda: NOTHING)
-    advance: int = 0
-    tokens: int = 0
-    going: np.ndarray = field(default_factory=lambda: NOTHING)
-    truncate: bool = True
-    fresh: ClassVar[bool] = False
-
-    def play(self, keys: np.ndarray, chunk: int, lanes: int, requests: int, kappa: int) -> Tally:
-        """Tally of one chunk of ``requests`` requests per lane."""
-        sums, histogram = _empty(lanes, kappa)
-        ends = (self.tokens, self.going, self.truncate)
-        count.count_requests(
-            keys, chunk, lanes, requests, kappa, self.thresholds, self.classes, self.advance, *ends, sums, histogram
-        )
-        return Tally(kappa, sums, histogram)
+    along: bool = False
+    offsets: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -109,29 +113,18 @@ class Urn:
     """Requests whose rate comes from a Beta law, played as Pólya's urn: each outcome makes its like more probable.
 
     After n outcomes with i acceptances the next is accepted with probability (alpha·rest + i·rho)/(rest + n·rho),
-    rest = 1 − rho, turned into a threshold by + × ÷ and rounding down.
+    rest = 1 − rho.
 
     Attributes
     ----------
     alpha, rho : float
-        Mean rate and correlation.
-    tokens, going, truncate
-        As in `Requests`.
+        Mean rate and correlation, 0 ≤ rho < 1.
+    ends : Ends
     """
 
     alpha: float
     rho: float
-    tokens: int = 0
-    going: np.ndarray = field(default_factory=lambda: NOTHING)
-    truncate: bool = True
-    fresh: ClassVar[bool] = False
-
-    def play(self, keys: np.ndarray, chunk: int, lanes: int, requests: int, kappa: int) -> Tally:
-        """Tally of one chunk of ``requests`` requests per lane."""
-        sums, histogram = _empty(lanes, kappa)
-        ends = (self.tokens, self.going, self.truncate)
-        count.count_urn(keys, chunk, lanes, requests, kappa, self.alpha, self.rho, *ends, sums, histogram)
-        return Tally(kappa, sums, histogram)
+    ends: Ends
 
 
 @dataclass(frozen=True)
@@ -156,22 +149,6 @@ class Steps:
     start: np.ndarray
     restarts: bool
 
-    @property
-    def fresh(self) -> bool:
-        """Whether one run at the longest κ answers all."""
-        return self.restarts
-
-    def runs(self, keys: np.ndarray, chunk: int, lanes: int, rounds: int, kappa: int) -> np.ndarray:
-        """``out[lane, a]`` = windows of the lane with accepted length a."""
-        out = np.zeros((lanes, kappa + 1), np.int64)
-        moves = (self.cells, self.after_reject, self.after_full, self.start)
-        count.count_steps(keys, chunk, lanes, rounds, kappa, *moves, out)
-        return out
-
-    def play(self, keys: np.ndarray, chunk: int, lanes: int, rounds: int, kappa: int) -> Tally:
-        """Tally of one chunk."""
-        return fold(self.runs(keys, chunk, lanes, rounds, kappa), kappa)
-
 
 @dataclass(frozen=True)
 class Replay:
@@ -187,47 +164,65 @@ class Replay:
 
     accepted: np.ndarray
     offsets: np.ndarray
-    fresh: ClassVar[bool] = False
 
-    def play(self, keys: np.ndarray, chunk: int, lanes: int, repeats: int, kappa: int) -> Tally:
-        """Tally of the 64 requests of one chunk at min(A, κ)."""
-        out = np.zeros((lanes, kappa + 1), np.int64)
-        for lane in range(lanes):
-            first, last = self.offsets[LANES * chunk + lane : LANES * chunk + lane + 2]
-            out[lane] = np.bincount(np.minimum(self.accepted[first:last], kappa), minlength=kappa + 1) * repeats
-        return fold(out, kappa)
+    def of_lane(self, chunk: int, lane: int) -> np.ndarray:
+        """Accepted lengths of the request of one lane."""
+        first, last = self.offsets[LANES * chunk + lane : LANES * chunk + lane + 2]
+        out: np.ndarray = self.accepted[first:last]
+        return out
 
 
 @dataclass(frozen=True)
 class Dense:
-    """A chance of acceptance at every output position, one request per lane, replayed ``repeats`` times.
+    """A chance of acceptance at every output position, one request per lane.
 
     Attributes
     ----------
-    chances : int64 array (positions,)
-        Thresholds by output position, requests one after another.
+    alphas : float64 array (positions,)
+        By output position, requests one after another.
     offsets : int64 array (requests + 1,)
         As in `Replay`.
     truncate : bool
         Whether the last drafts of a request are cut to what is still needed.
     """
 
-    chances: np.ndarray
+    alphas: np.ndarray
     offsets: np.ndarray
     truncate: bool = True
-    fresh: ClassVar[bool] = False
 
-    def play(self, keys: np.ndarray, chunk: int, lanes: int, repeats: int, kappa: int) -> Tally:
-        """Tally of the 64 requests of one chunk."""
-        sums, histogram = _empty(lanes, kappa)
-        count.count_dense(
-            keys, chunk, lanes, repeats, kappa, self.chances, self.offsets, self.truncate, sums, histogram
-        )
-        return Tally(kappa, sums, histogram)
+    def requests(self, chunk: int, lanes: int, kappa: int) -> Requests:
+        """The requests of one chunk as rows; past its end a request repeats its last chance."""
+        own = self.offsets[LANES * chunk : LANES * chunk + lanes + 1]
+        first, last = int(own[0]), int(own[-1])
+        end = np.repeat(own[1:], np.diff(own)) - 1
+        here, run = np.arange(first, last), np.ones(last - first)
+        table = np.empty((last - first, kappa))
+        for j in range(kappa):
+            run = run * self.alphas[np.minimum(here + j, end)]
+            table[:, j] = run
+        return Requests(threshold(table), Ends(truncate=self.truncate), along=True, offsets=own - first)
 
 
-Form = FreshRow | CarriedRows | Requests | Urn | Steps | Replay | Dense
+Form = FreshRow | Rows | Requests | Urn | Steps | Replay | Dense
 
 
-def _empty(lanes: int, kappa: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros((lanes, len(SUMS)), np.int64), np.zeros((kappa + 1, kappa + 1), np.int64)
+@dataclass(frozen=True)
+class Policy:
+    """Who chooses κ between rounds; a request begins with the first κ again.
+
+    Attributes
+    ----------
+    up, down : int
+        Change after a round without a rejection, and after another.
+    lowest, highest : int
+        Bounds of κ.
+    own : callable, optional
+        ``own(kappa, accepted, full, memory)`` changes the int32 array ``kappa`` in place, one entry per lane, before
+        the bounds apply; ``memory`` is a float64 array (4, lanes), zero at the start of a request.
+    """
+
+    up: int = 0
+    down: int = 0
+    lowest: int = 0
+    highest: int = 0
+    own: Callable[..., None] | None = None

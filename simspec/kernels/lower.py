@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from simspec.kernels.arithmetic import cumulative, geometric, power, stationary, threshold
-from simspec.kernels.forms import CarriedRows, Form, FreshRow
+from simspec.kernels.forms import Form, FreshRow, Rows
 from simspec.kernels.lower_chains import copula_form, hmm_form, token_chain_form
 from simspec.kernels.lower_requests import beta_requests, discrete_requests, drift_requests
 from simspec.model import (
@@ -44,11 +44,11 @@ def window_start(process: Markov, kappa: int) -> tuple[float, float, float]:
 
 
 def _iid(process: Iid, kappa: int) -> Form:
-    return FreshRow(threshold(geometric(process.alpha, process.alpha, kappa)))
+    return FreshRow.of(geometric(process.alpha, process.alpha, kappa))
 
 
 def _survival(process: Survival, kappa: int) -> Form:
-    return FreshRow(threshold(np.array(process.survival[:kappa])))
+    return FreshRow.of(np.array(process.survival[:kappa]))
 
 
 def _position(process: Position, kappa: int) -> Form:
@@ -56,26 +56,24 @@ def _position(process: Position, kappa: int) -> Form:
     for j in range(kappa):
         run *= process.alphas[j]
         out[j] = run
-    return FreshRow(threshold(out))
+    return FreshRow.of(out)
 
 
 def _markov(process: Markov, kappa: int) -> Form:
     stay = chain_rates(process)[0]
     if not process.carried:
-        return FreshRow(threshold(geometric(process.alpha, stay, kappa)))
+        return FreshRow.of(geometric(process.alpha, stay, kappa))
     after_reject, after_full, full = window_start(process, kappa)
     table = np.stack([geometric(after_reject, stay, kappa), geometric(after_full, stay, kappa)])
-    return CarriedRows(
-        threshold(table), np.array([0, 0]), np.array([1, 1]), start=cumulative(np.array([1.0 - full, full]))
-    )
+    return Rows(threshold(table), np.array([0, 0]), np.array([1, 1]), start=cumulative(np.array([1.0 - full, full])))
 
 
 def _rows(process: RowProcess, kappa: int) -> Form:
     """A user's table of rows."""
     table = process.checked_rows(kappa)
-    thresholds = threshold(np.array(table.survival, float).reshape(len(table.survival), kappa))
-    if len(table.survival) == 1:
-        return FreshRow(thresholds[0])
+    survival = np.array(table.survival, float).reshape(len(table.survival), kappa)
+    if len(survival) == 1:
+        return FreshRow.of(survival[0])
     on_reject, on_full = np.array(table.on_reject), np.array(table.on_full)
     full = np.array([row[-1] for row in table.survival]) if kappa else np.ones(len(on_full))
     chain = np.zeros((len(full), len(full)))
@@ -87,7 +85,7 @@ def _rows(process: RowProcess, kappa: int) -> Form:
         raise ParameterError(
             "kappa", f"kappa = {kappa}: the rows fall into parts that are never left, so no long-run law exists"
         )
-    return CarriedRows(thresholds, on_reject, on_full, cumulative(law))
+    return Rows(threshold(survival), on_reject, on_full, cumulative(law))
 
 
 def _discrete(process: DiscreteMixture, kappa: int) -> Form:
@@ -96,7 +94,7 @@ def _discrete(process: DiscreteMixture, kappa: int) -> Form:
     curve = np.zeros(kappa)
     for alpha, share in zip(process.alphas, process.shares(), strict=True):
         curve = curve + share * geometric(alpha, alpha, kappa)
-    return FreshRow(threshold(curve))
+    return FreshRow.of(curve)
 
 
 def _beta(process: BetaMixture, kappa: int) -> Form:
@@ -107,7 +105,7 @@ def _beta(process: BetaMixture, kappa: int) -> Form:
     for i in range(kappa):
         run *= alpha if i == 0 else (alpha * (1.0 - rho) + i * rho) / (1.0 - rho + i * rho)
         out[i] = run
-    return FreshRow(threshold(out))
+    return FreshRow.of(out)
 
 
 LOWERINGS: dict[str, Callable[..., Form]] = {

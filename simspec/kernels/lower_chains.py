@@ -16,7 +16,6 @@ from simspec.kernels.arithmetic import (
     normal_quantile,
     sine,
     stationary,
-    threshold,
 )
 from simspec.kernels.forms import FreshRow, Steps
 from simspec.model import GaussianCopulaAr1, Hmm, ParameterError, TokenChain
@@ -82,14 +81,14 @@ def copula_form(process: GaussianCopulaAr1, kappa: int) -> FreshRow | Steps:
     """A finite chain on quadrature nodes below the threshold: the same survival curve to 1e-10, with real steps."""
     alpha = process.alpha
     if alpha in (0.0, 1.0):
-        return FreshRow(threshold(np.full(kappa, alpha)))
+        return FreshRow.of(np.full(kappa, alpha))
     z = normal_quantile(alpha)
     phi = process.phi if process.phi is not None else _latent(alpha, z, float(process.rho or 0.0), process)
     if abs(phi) == 1.0:
         beyond = alpha if phi > 0 else max(0.0, 2.0 * alpha - 1.0)
-        return FreshRow(threshold(np.where(np.arange(kappa) == 0, alpha, beyond)))
+        return FreshRow.of(np.where(np.arange(kappa) == 0, alpha, beyond))
     if phi == 0.0:
-        return FreshRow(threshold(geometric(alpha, alpha, kappa)))
+        return FreshRow.of(geometric(alpha, alpha, kappa))
     if abs(phi) > LARGEST_PHI:
         key = "phi" if process.phi is not None else "rho"
         raise ParameterError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simspec.kernels.arithmetic import cumulative, geometric, power, threshold
-from simspec.kernels.forms import NOTHING, Requests, Urn
+from simspec.kernels.forms import Ends, Requests, Urn
 from simspec.model import BetaMixture, DiscreteMixture, Drift
 
 
@@ -23,7 +23,7 @@ def drift_requests(process: Drift, kappa: int) -> Requests:
     for j in range(kappa):
         run = run * rates[j : j + n]
         table[:, j] = run
-    return Requests(threshold(table), advance=1, tokens=n, truncate=process.truncate)
+    return Requests(threshold(table), Ends(n, truncate=process.truncate), along=True)
 
 
 def discrete_requests(process: DiscreteMixture, kappa: int) -> Requests:
@@ -33,25 +33,29 @@ def discrete_requests(process: DiscreteMixture, kappa: int) -> Requests:
         shares = shares / np.array([_rounds(process, alpha, kappa) for alpha in process.alphas])
         shares = shares / shares.sum()
     table = np.array([geometric(alpha, alpha, kappa) for alpha in process.alphas])
-    tokens, going, truncate = _ends(process, kappa)
-    return Requests(threshold(table), cumulative(shares)[:-1], tokens=tokens, going=going, truncate=truncate)
+    return Requests(threshold(table), _ends(process), cumulative(shares)[:-1])
 
 
-def beta_requests(process: BetaMixture, kappa: int) -> Urn:
-    """The urn of a Beta rate."""
+def beta_requests(process: BetaMixture, kappa: int) -> Requests | Urn:
+    """The urn of a Beta rate; a rate that is 0 or 1 for a whole request needs none."""
     alpha, rho = process.mean_and_rho()
-    tokens, going, truncate = _ends(process, kappa)
-    return Urn(alpha, rho, tokens, going, truncate)
+    if rho < 1.0:
+        return Urn(alpha, rho, _ends(process))
+    sure = threshold(np.array([np.zeros(kappa), np.ones(kappa)]))
+    return Requests(sure, _ends(process), cumulative(np.array([1.0 - alpha, alpha]))[:-1])
 
 
-def _ends(process: DiscreteMixture | BetaMixture, kappa: int) -> tuple[int, np.ndarray, bool]:
-    """(fixed length or 0, thresholds of outliving 1, 2, … tokens, whether drafts are cut)."""
+def _ends(process: DiscreteMixture | BetaMixture) -> Ends:
+    """A fixed length, or the binary digits of a geometric one: digit i is 1 with odds stay^(2^i), independently."""
     mean = process.request_tokens
     assert mean is not None  # only processes by request come here
     if not process.geometric:
-        return mean, NOTHING, process.truncate
-    stay = 1.0 - 1.0 / mean
-    return 0, threshold(geometric(stay, stay, kappa + 1)), False
+        return Ends(mean, truncate=process.truncate)
+    odds, chances = 1.0 - 1.0 / mean, []
+    while odds > 2.0**-34:
+        chances.append(odds / (1.0 + odds))
+        odds *= odds
+    return Ends(bits=threshold(np.array(chances)), truncate=False)
 
 
 def _rounds(process: DiscreteMixture, alpha: float, kappa: int) -> float:

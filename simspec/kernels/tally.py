@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 
@@ -41,6 +43,49 @@ class Tally:
         """Rounds by accepted length, 0 … κ."""
         counts: np.ndarray = self.histogram.sum(axis=0)
         return counts
+
+
+class Folded(Sequence[Tally]):
+    """Tallies of fresh windows at several κ, made when asked for: the runs say everything.
+
+    Parameters
+    ----------
+    runs : int64 array (rows, longest + 1)
+        As for `fold`, a row per chunk or lane.
+    kappas : tuple of int
+        Ascending.
+
+    Examples
+    --------
+    >>> own = Folded(np.array([[3, 2, 1]]), (1, 2))
+    >>> [tally.total("accepted") for tally in own], own.rounds
+    ([3, 4], 12)
+    """
+
+    def __init__(self, runs: np.ndarray, kappas: tuple[int, ...]) -> None:
+        self.runs, self.kappas = runs, kappas
+
+    @property
+    def rounds(self) -> int:
+        """Rounds over all κ."""
+        return int(self.runs.sum()) * len(self.kappas)
+
+    def __len__(self) -> int:
+        return len(self.kappas)
+
+    @overload
+    def __getitem__(self, index: int) -> Tally: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Tally]: ...
+    def __getitem__(self, index: int | slice) -> Tally | list[Tally]:
+        if isinstance(index, slice):
+            return [fold(self.runs, kappa) for kappa in self.kappas[index]]
+        return fold(self.runs, self.kappas[index])
+
+    @staticmethod
+    def join(parts: Sequence[Folded]) -> Folded:
+        """Those of successive chunks as one."""
+        return Folded(np.concatenate([part.runs for part in parts]), parts[0].kappas)
 
 
 def fold(runs: np.ndarray, kappa: int) -> Tally:

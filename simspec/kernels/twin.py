@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from simspec.kernels.forms import CarriedRows, Dense, FreshRow, Requests, Steps, Urn
-from simspec.kernels.tally import SUMS
+from simspec.kernels.cells import CELL_BITS, CELLS, PER_WORD
+from simspec.kernels.forms import Dense, Ends, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
+from simspec.kernels.tally import SUMS, Tally, fold
 from simspec.kernels.words import GENERATORS, GOLD, LANES, MIX_1, MIX_2
 
 _MASK = 2**64 - 1
+_MOST = 2**32 - 2  # the highest word counts as the one below it, so that the threshold 2³² − 1 stands for certainty
 
 
 def _mix(z: int) -> int:
@@ -24,13 +26,12 @@ def _rotate(x: int, k: int) -> int:
     return (x << k | x >> (64 - k)) & _MASK
 
 
-def lane_words(keys: np.ndarray, chunk: int, lane: int) -> Iterator[int]:
-    """The 32-bit words of one lane, in order: xoshiro256++ (Blackman and Vigna 2021), one half of each output."""
-    n = GENERATORS * chunk + lane // 2 + 1
-    s0, s1, s2, s3 = (_mix((int(key) + GOLD * n) & _MASK) for key in keys)
+def generator_words(keys: np.ndarray, chunk: int, generator: int) -> Iterator[int]:
+    """The 64-bit words of one generator, in order: xoshiro256++ (Blackman and Vigna 2021)."""
+    n = GENERATORS * chunk + generator + 1
+    s0, s1, s2, s3 = (_mix((int(key) + GOLD * n) & _MASK) for key in keys[:4])
     while True:
-        output = (_rotate((s0 + s3) & _MASK, 23) + s0) & _MASK
-        yield output >> 32 if lane % 2 else output & 0xFFFFFFFF
+        yield (_rotate((s0 + s3) & _MASK, 23) + s0) & _MASK
         t = s1 << 17 & _MASK
         s2 ^= s0
         s3 ^= s1
@@ -40,158 +41,216 @@ def lane_words(keys: np.ndarray, chunk: int, lane: int) -> Iterator[int]:
         s3 = _rotate(s3, 45)
 
 
+def lane_words(keys: np.ndarray, chunk: int, lane: int) -> Iterator[int]:
+    """The 32-bit words of one lane, in order: one half of each output of its generator."""
+    for word in generator_words(keys, chunk, lane // 2):
+        yield word >> 32 if lane % 2 else word & 0xFFFFFFFF
+
+
+def aside_word(keys: np.ndarray, address: int, index: int) -> int:
+    """Word ``index`` of those asked for now and then, 64 bits."""
+    base = _mix((int(keys[4]) + GOLD * address) & _MASK)
+    return _mix((base + GOLD * (index + 1)) & _MASK)
+
+
+def _below(word: int, limit: int) -> bool:
+    """Whether a 32-bit word lies below a threshold."""
+    return min(word, _MOST) < min(int(limit), 2**32 - 1)
+
+
 def _run(word: int, thresholds: np.ndarray) -> int:
     """The run survives j drafts when word < thresholds[j − 1]: P(word < thr) = S_j."""
-    return sum(word < int(limit) for limit in thresholds)
+    return sum(_below(word, limit) for limit in thresholds)
 
 
-def fresh_lane(keys: np.ndarray, chunk: int, lane: int, rounds: int, form: FreshRow) -> np.ndarray:
-    """``out[g]`` = windows of the lane whose uncapped run is g."""
-    out = np.zeros(form.thresholds.size + 1, np.int64)
-    words = lane_words(keys, chunk, lane)
-    next(words)  # word 0 draws a start, which fresh windows do not have
-    for _ in range(rounds):
-        out[_run(next(words), form.thresholds)] += 1
+def _first_above(word: int, cumulative: np.ndarray) -> int:
+    """Index of the first cumulative threshold above the word; their number if there is none."""
+    return next((i for i, limit in enumerate(cumulative) if _below(word, limit)), len(cumulative))
+
+
+def fresh_runs(form: FreshRow, keys: np.ndarray, first: int, windows: np.ndarray) -> np.ndarray:
+    """``out[i, g]`` = windows of chunk ``first`` + i whose run is g; the last bin holds all longer ones."""
+    out = np.zeros((len(windows), len(form.cells) + 1), np.int64)
+    for i, many in enumerate(windows):
+        for run in fresh_windows(form, keys, first + i, int(many)):
+            out[i, run] += 1
     return out
 
 
-def carried_lane(keys: np.ndarray, chunk: int, lane: int, rounds: int, form: CarriedRows) -> np.ndarray:
-    """``out[a]`` = windows of the lane with accepted length a; κ is the width of the rows."""
-    kappa = form.thresholds.shape[1]
-    out = np.zeros(kappa + 1, np.int64)
-    words = lane_words(keys, chunk, lane)
-    row = _first_above(next(words), form.start)
-    for _ in range(rounds):
-        accepted = _run(next(words), form.thresholds[row])
-        out[accepted] += 1
-        row = int(form.on_full[row] if accepted == kappa else form.on_reject[row])
+def fresh_windows(form: FreshRow, keys: np.ndarray, chunk: int, windows: int) -> Iterator[int]:
+    """Uncapped runs of the windows of a chunk: twelve bits say the cell, 52 more where a threshold lies in the cell."""
+    met = [0] * CELLS
+    pieces = _pieces([generator_words(keys, chunk, j) for j in range(GENERATORS)])
+    for _ in range(windows):
+        cell = next(pieces)
+        low = aside_word(keys, CELLS * chunk + cell, met[cell]) >> CELL_BITS
+        met[cell] += 1
+        yield sum((cell, low) < (int(a), int(b)) for a, b in zip(form.cells, form.lows, strict=True))
+
+
+def _pieces(generators: list[Iterator[int]]) -> Iterator[int]:
+    while True:
+        for generator in generators:
+            word = next(generator)
+            for piece in range(PER_WORD):
+                yield word >> CELL_BITS * piece & CELLS - 1
+
+
+def step_runs(form: Steps, keys: np.ndarray, chunk: int, lanes: int, rounds: int, kappa: int) -> np.ndarray:
+    """``out[lane, a]`` = rounds with accepted length a of a hidden state that moves with every draft."""
+    out = np.zeros((lanes, kappa + 1), np.int64)
+    states = len(form.cells)
+    for lane in range(lanes):
+        words = lane_words(keys, chunk, lane)
+        here = _first_above(next(words), form.start)
+        for _ in range(rounds):
+            seed = next(words) << 32 | next(words)
+            accepted, after = 0, form.after_full
+            while accepted < kappa:
+                cell = _first_above(_draft_word(seed, accepted + 1), form.cells[here])
+                here = cell % states
+                if cell >= states:
+                    after = form.after_reject
+                    break
+                accepted += 1
+            out[lane, accepted] += 1
+            here = _first_above(_draft_word(seed, 0), after[here])
     return out
 
 
-class _Book:
-    """The totals of `SUMS` and ``histogram[drafted, accepted]`` of one lane."""
+def _draft_word(seed: int, draft: int) -> int:
+    """The 32 bits of a draft of a round (of the move between windows, for draft 0): a half of a splitmix64 value."""
+    value = _mix((seed + GOLD * (draft // 2)) & _MASK)
+    return value & 0xFFFFFFFF if draft % 2 else value >> 32
 
-    def __init__(self, kappa: int) -> None:
+
+def play(
+    form: Form, keys: np.ndarray, chunk: int, lanes: int, length: int, kappa: int, policy: Policy | None = None
+) -> Tally:
+    """Tally of one chunk, as `simspec.kernels.play.play`."""
+    if isinstance(form, Steps):
+        return fold(step_runs(form, keys, chunk, lanes, length, kappa), kappa)
+    if isinstance(form, Replay):
+        return _replay(form, chunk, lanes, length, kappa)
+    if isinstance(form, Dense):
+        form = form.requests(chunk, lanes, policy.highest if policy else kappa)
+    longest = max(kappa, policy.highest) if policy else kappa
+    sums, histogram = np.zeros((lanes, len(SUMS)), np.int64), np.zeros((longest + 1, longest + 1), np.int64)
+    for lane in range(lanes):
+        player = _Lane(form, keys, chunk, lane, kappa, policy)
+        if isinstance(form, (Requests, Urn)):
+            for number in range(length):
+                player.play_request(form, number)
+        else:
+            for _ in range(length):
+                player.play_round()
+        sums[lane] = [player.sums[name] for name in SUMS]
+        histogram += player.histogram
+    return Tally(kappa, sums, histogram)
+
+
+class _Lane:
+    """One lane of the general loop."""
+
+    def __init__(self, form: Any, keys: np.ndarray, chunk: int, lane: int, kappa: int, policy: Policy | None) -> None:
+        self.form, self.keys, self.first_kappa, self.policy = form, keys, kappa, policy
+        self.address = LANES * chunk + lane << 32
+        self.offset, self.tokens = 0, 0
+        if isinstance(form, Requests) and form.offsets is not None:
+            self.offset, self.tokens = int(form.offsets[lane]), int(form.offsets[lane + 1] - form.offsets[lane])
+        self.words = lane_words(keys, chunk, lane)
+        word = next(self.words)
+        self.row = _first_above(word, form.start) if isinstance(form, Rows) else 0
+        self.kappa, self.memory = kappa, np.zeros((4, 1))
+        longest = max(kappa, policy.highest) if policy else kappa
+        self.longest = longest
         self.sums = dict.fromkeys(SUMS, 0)
-        self.histogram = np.zeros((kappa + 1, kappa + 1), np.int64)
+        self.histogram = np.zeros((longest + 1, longest + 1), np.int64)
 
-    def enter(self, drafted: int, accepted: int, emitted: int) -> None:
+    def play_request(self, form: Requests | Urn, number: int) -> None:
+        """One output sequence from its first token to its last."""
+        tokens = self._begin(form, number)
+        position = 0
+        while position < tokens:
+            needed = tokens - 1 - position
+            accepted = self.play_round(needed if form.ends.truncate else None, tokens - position)
+            position += accepted + 1
+            if isinstance(form, Requests) and form.along:
+                self.row = self.offset + position
+
+    def _begin(self, form: Requests | Urn, number: int) -> int:
+        address = self.address + number
+        self.kappa, self.memory, self.hits, self.examined = self.first_kappa, np.zeros((4, 1)), 0, 0
+        self.row = self.offset
+        if isinstance(form, Requests) and form.classes.size:
+            self.row += _first_above(aside_word(self.keys, address, 0) >> 32, form.classes)
+        return _length(form.ends, self.keys, address) or self.tokens
+
+    def play_round(self, needed: int | None = None, left: int | None = None) -> int:
+        """One window; returns the accepted length A."""
+        word, longest = next(self.words), self.longest
+        drafted = self.kappa if needed is None else min(self.kappa, needed)
+        run = self._urn_run(word) if isinstance(self.form, Urn) else _run(word, self._thresholds(longest))
+        accepted = min(run, drafted)
+        self._enter(drafted, accepted, accepted + 1 if left is None else min(accepted + 1, left))
+        full = accepted == drafted
+        if isinstance(self.form, Rows):
+            self.row = int(self.form.on_full[self.row] if full else self.form.on_reject[self.row])
+        if isinstance(self.form, Urn):
+            self.hits += accepted
+            self.examined += accepted + (not full)
+        if self.policy is not None:
+            self._choose(self.policy, accepted, full)
+        return accepted
+
+    def _thresholds(self, longest: int) -> np.ndarray:
+        if isinstance(self.form, FreshRow):  # the general loop compares 32 bits
+            return np.array(
+                [int(a) * 2**20 + (int(b) >> 32) for a, b in zip(self.form.cells, self.form.lows, strict=True)]
+            )
+        row: np.ndarray = self.form.thresholds[self.row, :longest]
+        return row
+
+    def _urn_run(self, word: int) -> int:
+        """Drafts j with word/2³² < Π chances; both sides are multiplied by the weights, so that nothing is divided."""
+        rest, rho, alpha = 1.0 - self.form.rho, self.form.rho, self.form.alpha
+        over, under, run = 2.0**32, 1.0, 0
+        for j in range(self.longest):
+            if j % 8 == 0:
+                over, under = over / under, 1.0
+            over *= alpha * rest + float(self.hits + j) * rho
+            under *= rest + float(self.examined + j) * rho
+            run += min(word, _MOST) * under < over
+        return run
+
+    def _choose(self, policy: Policy, accepted: int, full: bool) -> None:
+        if policy.own is None:
+            self.kappa += policy.up if full else policy.down
+        else:
+            kappa = np.array([self.kappa], np.int32)
+            policy.own(kappa, np.array([accepted], np.int32), np.array([full], np.int32), self.memory)
+            self.kappa = int(kappa[0])
+        self.kappa = min(max(self.kappa, policy.lowest), self.longest)
+
+    def _enter(self, drafted: int, accepted: int, emitted: int) -> None:
         rejected = accepted < drafted
         round_ = (1, accepted, accepted**2, rejected, accepted * rejected, accepted == 0, drafted, emitted)
         for name, amount in zip(SUMS, round_, strict=True):
             self.sums[name] += int(amount)
         self.histogram[drafted, accepted] += 1
 
-    def close(self) -> tuple[np.ndarray, np.ndarray]:
-        return np.array([self.sums[name] for name in SUMS], np.int64), self.histogram
+
+def _length(ends: Ends, keys: np.ndarray, address: int) -> int:
+    """Tokens of a request: fixed, or 1 + Σ digit_i·2^i."""
+    if not ends.bits.size:
+        return ends.tokens
+    words = (aside_word(keys, address, place + 1) >> 32 for place in range(len(ends.bits)))
+    return 1 + sum(_below(word, limit) << i for i, (word, limit) in enumerate(zip(words, ends.bits, strict=True)))
 
 
-def _drafted(form: Requests | Urn, kappa: int, position: int) -> int:
-    return min(kappa, form.tokens - 1 - position) if form.truncate else kappa
-
-
-def _emitted(form: Requests | Urn, words: Iterator[int], accepted: int, position: int) -> tuple[int, bool]:
-    """Tokens of a round and whether the request is over: at its length, or at the first token it does not outlive."""
-    offered = accepted + 1
-    if form.going.size == 0:
-        emitted = min(offered, form.tokens - position)
-        return emitted, position + emitted == form.tokens
-    outlived = _run(next(words), form.going[:offered])
-    return min(outlived + 1, offered), outlived < offered
-
-
-def requests_lane(
-    keys: np.ndarray, chunk: int, lane: int, requests: int, kappa: int, form: Requests
-) -> tuple[np.ndarray, np.ndarray]:
-    """Totals and histogram of the requests played by a lane."""
-    book, words = _Book(kappa), lane_words(keys, chunk, lane)
-    for _ in range(requests):
-        draw = next(words)
-        row, position, over = sum(draw >= int(limit) for limit in form.classes), 0, False
-        while not over:
-            drafted = _drafted(form, kappa, position)
-            limits = form.thresholds[row + form.advance * position, :drafted]
-            accepted = _run(next(words), limits)
-            emitted, over = _emitted(form, words, accepted, position)
-            book.enter(drafted, accepted, emitted)
-            position += emitted
-    return book.close()
-
-
-def urn_lane(
-    keys: np.ndarray, chunk: int, lane: int, requests: int, kappa: int, form: Urn
-) -> tuple[np.ndarray, np.ndarray]:
-    """Totals and histogram of requests in which each outcome makes its like more probable."""
-    book, words = _Book(kappa), lane_words(keys, chunk, lane)
-    rest = 1.0 - form.rho
-    for _ in range(requests):
-        position, hits, examined, over = 0, 0, 0, False
-        while not over:
-            drafted, accepted = _drafted(form, kappa, position), 0
-            if drafted == 0:
-                next(words)  # a round without a draft still takes its turn
-            while accepted < drafted:
-                weight = rest + examined * form.rho
-                chance = (form.alpha * rest + hits * form.rho) / weight if weight > 0.0 else form.alpha
-                examined += 1
-                if next(words) >= math.floor(chance * 2.0**32 + 0.5):
-                    break
-                hits += 1
-                accepted += 1
-            emitted, over = _emitted(form, words, accepted, position)
-            book.enter(drafted, accepted, emitted)
-            position += emitted
-    return book.close()
-
-
-def dense_lane(
-    keys: np.ndarray, chunk: int, lane: int, repeats: int, kappa: int, form: Dense
-) -> tuple[np.ndarray, np.ndarray]:
-    """Totals and histogram of one measured request, replayed ``repeats`` times."""
-    book, words = _Book(kappa), lane_words(keys, chunk, lane)
-    first, last = (int(x) for x in form.offsets[LANES * chunk + lane : LANES * chunk + lane + 2])
-    chances = form.chances[first:last]
-    for _ in range(repeats):
-        position = 0
-        while position < len(chances):
-            drafted = min(kappa, len(chances) - 1 - position) if form.truncate else kappa
-            accepted = 0
-            if drafted == 0:
-                next(words)  # a round without a draft still takes its turn
-            while accepted < drafted:
-                if next(words) >= int(chances[min(position + accepted, len(chances) - 1)]):
-                    break
-                accepted += 1
-            emitted = min(accepted + 1, len(chances) - position)
-            book.enter(drafted, accepted, emitted)
-            position += emitted
-    return book.close()
-
-
-def steps_lane(keys: np.ndarray, chunk: int, lane: int, rounds: int, kappa: int, form: Steps) -> np.ndarray:
-    """``out[a]`` = rounds with accepted length a of a hidden state that moves with every draft."""
-    out = np.zeros(kappa + 1, np.int64)
-    words = lane_words(keys, chunk, lane)
-    states = len(form.cells)
-    here = _first_above(next(words), form.start)
-    for _ in range(rounds):
-        seed = next(words) << 32 | next(words)
-        accepted, after = 0, form.after_full
-        while accepted < kappa:
-            cell = _first_above(_draft_word(seed, accepted + 1), form.cells[here])
-            here = cell % states
-            if cell >= states:
-                after = form.after_reject
-                break
-            accepted += 1
-        out[accepted] += 1
-        here = _first_above(_draft_word(seed, 0), after[here])
-    return out
-
-
-def _draft_word(seed: int, index: int) -> int:
-    return _mix((seed + GOLD * index) & _MASK) >> 32
-
-
-def _first_above(word: int, cumulative: np.ndarray) -> int:
-    return next(i for i, limit in enumerate(cumulative) if word < int(limit))
+def _replay(form: Replay, chunk: int, lanes: int, repeats: int, kappa: int) -> Tally:
+    out = np.zeros((lanes, kappa + 1), np.int64)
+    for lane in range(lanes):
+        for accepted in form.of_lane(chunk, lane):
+            out[lane, min(int(accepted), kappa)] += repeats
+    return fold(out, kappa)

@@ -6,6 +6,8 @@ import hashlib
 import json
 from typing import Any
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
 
 def canonical_json(value: Any) -> str:
     """JSON with sorted keys, no spaces, shortest floats and no NaN, so that equal questions give equal text.
@@ -15,7 +17,7 @@ def canonical_json(value: Any) -> str:
     >>> canonical_json({"rho": -0.0, "alpha": 0.7})
     '{"alpha":0.7,"rho":0.0}'
     """
-    return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(_plain(value))
 
 
 def _plain(value: Any) -> Any:

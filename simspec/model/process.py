@@ -13,6 +13,9 @@ from simspec.model.errors import ParameterError, did_you_mean, shown
 KAPPA_LIMIT = 256
 """Longest draft a simulation takes; the exact route goes to 1,000."""
 
+METHODS = ("simulate", "multinomial", "exact")
+"""How numbers come about: rounds played one by one, one draw of the counts of all windows, or exact values, no counts."""
+
 
 class Process(Model):
     """How drafts come to be accepted.
@@ -32,6 +35,24 @@ class Process(Model):
     def longest_draft(self) -> int | None:
         """Largest κ the process is defined for; None if it has no end."""
         return None
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods this process knows; counts are drawn at once only where windows are independent."""
+        return tuple(method for method in METHODS if method != "multinomial" or self.unit == "window")
+
+    def check_method(self, method: str) -> None:
+        """Raise `ParameterError` if this process does not know ``method``."""
+        if method not in self.methods:
+            why = {
+                "multinomial": "one draw of the counts needs independent windows, and this process' depend on each other",
+                "exact": "there is no exact route",
+            }[method]
+            raise ParameterError(
+                "method",
+                f'method = "{method}" is impossible for {self}: {why}; allowed: '
+                + ", ".join(f'"{known}"' for known in self.methods),
+            )
 
     def check_kappa(self, kappa: int) -> None:
         """Raise `ParameterError` if κ = ``kappa`` cannot be asked of this process."""

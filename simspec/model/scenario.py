@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import operator
@@ -17,7 +18,7 @@ from simspec.model import grid
 from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError, ScenarioError, did_you_mean, shown
 from simspec.model.identity import canonical_json
-from simspec.model.process import KAPPA_LIMIT, Process, Processes
+from simspec.model.process import KAPPA_LIMIT, METHODS, Process, Processes
 from simspec.model.simulation import Simulation
 from simspec.model.toml_lines import key_lines
 
@@ -39,7 +40,7 @@ _HINTS = (
 )
 """What people write, and what TOML wants instead."""
 
-_KEYS = ("name", "seed", "windows", "kappa", "level", "process", "cost")
+_KEYS = ("name", "method", "seed", "windows", "kappa", "level", "process", "cost")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -63,6 +64,10 @@ class Scenario:
         0 ≤ seed < 2⁶⁴, the only source of randomness.
     level : float
         Confidence level of every interval, 0.5 ≤ level < 1.
+    method : str
+        ``"simulate"``: rounds are played.  ``"multinomial"``: the counts of all windows are drawn at once, which takes
+        independent windows and a time that does not grow with ``windows``; the bits are those of numpy's binomial
+        numbers, which another numpy may draw differently.  ``"exact"``: exact values, nothing is drawn or counted.
     base : str
         Folder in which relative trace paths are looked up before the working folder; not part of the identity.
     """
@@ -74,15 +79,17 @@ class Scenario:
     windows: int = DEFAULT_WINDOWS
     seed: int = DEFAULT_SEED
     level: float = 0.95
+    method: str = "simulate"
     base: str = ""
 
     @staticmethod
     def from_toml(
-        path: str | Path, seed: int | None = None, windows: int | None = None, most: int | None = None
-    ) -> Scenario:
+        path: str | Path, seed: int | None = None, windows: int | None = None, most: int | None = None,
+        method: str | None = None,
+    ) -> Scenario:  # fmt: skip
         """Read and check a scenario file; every point of it is valid afterwards.
 
-        ``seed`` and ``windows`` override those of the file; ``most`` the largest number of points.
+        ``seed``, ``windows`` and ``method`` override those of the file; ``most`` the largest number of points.
 
         Raises
         ------
@@ -95,7 +102,7 @@ class Scenario:
         except (ValueError, RecursionError) as error:  # tomllib's own error is a ValueError
             raise ScenarioError(_syntax_error(path, text, str(error))) from None
         table.setdefault("name", Path(path).stem)
-        for key, value in (("seed", seed), ("windows", windows)):
+        for key, value in (("seed", seed), ("windows", windows), ("method", method)):
             if value is not None:
                 table[key] = value
         try:
@@ -129,6 +136,7 @@ class Scenario:
             windows=table.get("windows", DEFAULT_WINDOWS),
             seed=table.get("seed", DEFAULT_SEED),
             level=table.get("level", 0.95),
+            method=table.get("method", "simulate"),
         )
 
     def __post_init__(self) -> None:
@@ -141,6 +149,7 @@ class Scenario:
             "windows": _whole("windows", self.windows, 1, WINDOWS_LIMIT),
             "seed": _whole("seed", self.seed, 0, SEED_LIMIT - 1),
             "level": _level(self.level),
+            "method": _method(self.method),
         }
         for key, value in plain.items():
             object.__setattr__(self, key, value)
@@ -148,6 +157,7 @@ class Scenario:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready dictionary that `from_dict` reads back into an equal scenario."""
         own: dict[str, Any] = {"name": self.name, "seed": self.seed, "windows": self.windows, "level": self.level}
+        own["method"] = self.method
         own["kappa"] = list(self.kappa) if self.kappa is not None else None
         own["process"] = [_json(entry) for entry in self.process]
         own["cost"] = _json(self.cost)
@@ -176,10 +186,9 @@ class Scenario:
     def check(self, most: int = POINTS_LIMIT) -> None:
         """Raise `ParameterError` unless there are at most ``most`` points and each of them is valid."""
         self.check_size(most)
-        costs = list(self.costs())
-        for _, kappas in self.simulations():
-            for cost in costs:
-                cost.check_kappa(max(kappas))
+        longest = max((max(kappas) for _, kappas in self.simulations()), default=0)
+        for cost in self.costs():
+            cost.check_kappa(longest)
 
     def _is_list(self) -> bool:
         return len(self.process) > 1
@@ -199,8 +208,15 @@ class Scenario:
         depth = {"draft_table": 1, "verify_table": 1}
         return {key: grid.axis(f"cost.{key}", value, depth.get(key, 0)) for key, value in self.cost.items()}
 
-    def simulations(self) -> Iterator[tuple[Simulation, tuple[int, ...]]]:
-        """Each simulation with its draft lengths, in the order of the file."""
+    def simulations(self) -> Sequence[tuple[Simulation, tuple[int, ...]]]:
+        """Each simulation with its draft lengths, in the order of the file; made and checked once."""
+        return self._simulations
+
+    @functools.cached_property
+    def _simulations(self) -> tuple[tuple[Simulation, tuple[int, ...]], ...]:
+        return tuple(self._make_simulations())
+
+    def _make_simulations(self) -> Iterator[tuple[Simulation, tuple[int, ...]]]:
         seen: set[str] = set()
         for index in range(len(self.process)):
             prefix, axes = self._process_axes(index)
@@ -214,6 +230,7 @@ class Scenario:
                 if simulation.id in seen:
                     continue  # e.g. steps_after_full under start = "stationary", where it has no effect
                 seen.add(simulation.id)
+                process.check_method(self.method)
                 yield simulation, self.kappas_of(process)
 
     def _find_trace(self, keys: dict[str, Any]) -> None:
@@ -228,7 +245,8 @@ class Scenario:
             kappas = tuple(range(1 + min(KAPPA_LIMIT, longest if longest is not None else DEFAULT_LONGEST)))
         else:
             kappas = self.kappa
-        for kappa in kappas:
+        limitless = process.longest_draft is None and type(process).check_kappa is Process.check_kappa
+        for kappa in () if limitless else kappas:
             try:
                 process.check_kappa(kappa)
             except ParameterError as error:
@@ -309,6 +327,12 @@ def _level(value: Any) -> float:
     if not 0.5 <= number < 1:
         raise ParameterError("level", f"level = {shown(value)} is out of range; allowed: 0.5 ≤ level < 1")
     return number
+
+
+def _method(value: Any) -> str:
+    if value not in METHODS:
+        raise ParameterError("method", f"method = {shown(value)} is unknown{did_you_mean(str(value), METHODS)}")
+    return str(value)
 
 
 def _kappas(value: Any) -> tuple[int, ...]:

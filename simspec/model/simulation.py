@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Literal
 
 from simspec.model.base import Model
 from simspec.model.cost import Cost
-from simspec.model.identity import digest
+from simspec.model.identity import canonical_json
 from simspec.model.process import Process
 
 
@@ -24,6 +26,9 @@ class Fixed(Model):
     type: Literal["fixed"] = "fixed"
 
 
+_CHAIN, _FIXED = Chain(), Fixed()
+
+
 @dataclass(frozen=True)
 class Simulation:
     """One question to the engine.  Its id does not depend on κ, cost, seed or number of windows.
@@ -36,8 +41,8 @@ class Simulation:
     """
 
     process: Process
-    scheme: Chain = field(default_factory=Chain)
-    policy: Fixed = field(default_factory=Fixed)
+    scheme: Chain = _CHAIN
+    policy: Fixed = _FIXED
 
     def identity(self) -> dict[str, Any]:
         """What the id is the hash of."""
@@ -50,8 +55,36 @@ class Simulation:
     @functools.cached_property
     def id(self) -> str:
         """SHA-256 of the canonical JSON of `identity`, 64 hexadecimal digits."""
-        return digest(self.identity())
+        process, rest = self._process, (_canonical(self.policy), _canonical(self.scheme))
+        return sha256(f'{{"policy":{rest[0]},"process":{process},"scheme":{rest[1]}}}'.encode()).hexdigest()
+
+    @functools.cached_property
+    def process_id(self) -> str:
+        """SHA-256 of the canonical JSON of the process alone: what its stream of random words is keyed by."""
+        return sha256(self._process.encode()).hexdigest()
+
+    @functools.cached_property
+    def _process(self) -> str:
+        return canonical_json(self.process.identity())
 
     def point_id(self, cost: Cost) -> str:
         """Id of this simulation priced with ``cost``."""
-        return digest({"simulation": self.id, "cost": cost.identity()})
+        return point_ids([self], [cost])[0]
+
+
+@functools.lru_cache(maxsize=64)
+def _canonical(part: Chain | Fixed) -> str:
+    return canonical_json(part.identity())
+
+
+def point_ids(simulations: Iterable[Simulation], costs: Sequence[Cost]) -> list[str]:
+    """Ids of simulations priced with each of ``costs``, cost by cost: SHA-256 of the canonical JSON of both.
+
+    Examples
+    --------
+    >>> from simspec.model import Iid
+    >>> point_ids([Simulation(Iid(alpha=0.7))], [Cost(), Cost(c_d=0.1)])[1][:12]
+    'e32d3904d736'
+    """
+    heads = [f'{{"cost":{canonical_json(cost.identity())},"simulation":"' for cost in costs]
+    return [sha256(f'{head}{one.id}"}}'.encode()).hexdigest() for one in simulations for head in heads]

@@ -117,6 +117,10 @@ class Trace(Process):
     def unit(self) -> str:
         return "generation"
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return ("simulate",)
+
     def identity(self) -> dict[str, Any]:
         own = {key: value for key, value in super().identity().items() if value is not None and key != "path"}
         if not self.dense:

@@ -51,9 +51,9 @@ class Comparison:
         One row per comparison, columns as in `Row`.
     pairs : DataFrame
         One row per simulation and κ: how its units were matched (``"identical"`` totals, ``"paired"`` on the same
-        words or requests, ``"independent"``), budgets, ``detectable_shift`` of E[A] (relative, power 0.9, as for
-        independent words) and ``windows_needed`` in each folder to find ``shift``; both NaN where nothing varied, and
-        for traces, whose requests no budget multiplies.
+        words or requests, or with windows in common, ``"independent"``), budgets, ``detectable_shift`` of E[A]
+        (relative, power 0.9, as for independent words) and ``windows_needed`` in each folder to find ``shift``; both
+        NaN where nothing varied, and for traces, whose requests no budget multiplies.
     left_out, names
         What was not compared, and texts for the ids of simulations and points.
     """

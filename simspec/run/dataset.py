@@ -8,13 +8,32 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from simspec.model import DatasetError, Scenario
+from simspec.run.columns import rows_of, values
 from simspec.run.schema import SCHEMA_VERSION, TABLES
 from simspec.run.store import MANIFEST
 from simspec.text import clean, kappa_set, number, plural, table
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
+
+PRICES = ("c0", "c_d", "c_v", "c_r", "off")
+_KINDS = (*PRICES, "process", "parameters")
+
+
+_INTERVALS = """\
+intervals at {level:.0%}: the noise of this simulation, not the error of your rates and costs; tied
+κ cannot be told from the best at this budget (paired, simultaneous).  More: the estimates table.
+seed {seed}, {windows:,} windows per simulation and κ, """
+_ORIGINS = {
+    "simulate": _INTERVALS + "stream version {stream};",
+    "multinomial": _INTERVALS + "each in one multinomial draw by numpy {numpy};",
+    "exact": "exact values: nothing was drawn or counted, intervals have no width, and tied κ are equal to within 1e-12;",
+}
+"""Where the numbers come from, by method."""
 
 
 class Dataset:
@@ -57,15 +76,17 @@ class Dataset:
             raise DatasetError(f"{self.path}: holds no {name} yet; run the scenario again to continue it")
         return files
 
-    def _frame(self, name: str) -> pd.DataFrame:
+    def _table(self, name: str) -> pa.Table:
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         try:
-            parts = [pq.read_table(file, schema=TABLES[name]) for file in self._files(name)]
+            parts = [_read_part(file, TABLES[name]) for file in self._files(name)]
         except (pa.ArrowInvalid, OSError) as error:
             raise DatasetError(f"{self.path / name}: cannot be read ({error})") from None
-        frame: pd.DataFrame = pa.concat_tables(parts).unify_dictionaries().to_pandas()
+        return pa.concat_tables(parts).unify_dictionaries()
+
+    def _frame(self, name: str) -> pd.DataFrame:
+        frame: pd.DataFrame = self._table(name).to_pandas()
         return frame
 
     @functools.cached_property
@@ -89,26 +110,60 @@ class Dataset:
 
     def best(self) -> pd.DataFrame:
         """One row per point: the row of κ*, with ``indistinguishable_kappas`` and ``within_2pct_kappas``."""
-        frame = self.estimates
-        rows = frame[frame["kappa"] == frame["kappa_star"]].reset_index(drop=True)
-        for flag in ("indistinguishable", "within_2pct"):
-            kept = frame.loc[frame[flag], ["point_id", "kappa"]]
-            sets: dict[str, list[int]] = {}
-            for point, kappa in zip(kept["point_id"], kept["kappa"], strict=True):
-                sets.setdefault(str(point), []).append(int(kappa))
-            rows[f"{flag}_kappas"] = [tuple(sets[str(point)]) for point in rows["point_id"]]
+        positions, sets = self._best_rows
+        rows: pd.DataFrame = self._estimates_table.take(positions).to_pandas()
+        for name, column in sets.items():
+            rows[name] = column
         return rows
+
+    def best_records(self, most: int | None = None) -> list[dict[str, Any]]:
+        """The first rows of `best` as plain Python values, read without pandas; all of them by default."""
+        positions, sets = self._best_rows
+        records = rows_of(self._estimates_table, positions[:most])
+        for name, column in sets.items():
+            for record, kappas in zip(records, column[:most], strict=True):
+                record[name] = kappas
+        return records
+
+    @functools.cached_property
+    def _estimates_table(self) -> pa.Table:
+        return self._table("estimates")
+
+    @functools.cached_property
+    def _best_rows(self) -> tuple[np.ndarray, dict[str, list[tuple[int, ...]]]]:
+        """Where the rows of κ* are, and the sets of κ that belong to each."""
+        stored = self._estimates_table
+        kappa, point = values(stored, "kappa"), values(stored, "point_id")
+        positions = np.flatnonzero(kappa == values(stored, "kappa_star"))
+        columns = {}
+        for flag in ("indistinguishable", "within_2pct"):
+            sets: dict[str, list[int]] = {}
+            for row in np.flatnonzero(values(stored, flag)):
+                sets.setdefault(point[row], []).append(int(kappa[row]))
+            columns[f"{flag}_kappas"] = [tuple(sets[point[row]]) for row in positions]
+        return positions, columns
 
     def __repr__(self) -> str:
         return self.summary(most=20)
 
     def summary(self, most: int | None = 40) -> str:
         """Best κ per point with its interval, and where the numbers come from."""
-        lines = [f"{clean(self.scenario.name)}: {plural(len(self.best()), 'point')} in {clean(str(self.path))}"]
+        points = len(self._best_rows[0])
+        lines = [f"{clean(self.scenario.name)}: {plural(points, 'point')} in {clean(str(self.path))}"]
+        if self.scenario.method != "simulate":
+            lines[0] += f", method {self.scenario.method}"
         if not self.complete:
             lines[0] += "  (not complete; run the scenario again to continue it)"
-        lines += ["", best_table(self.best(), most), "", *self._failures(), *self._origin()]
+        rest = [f"… and {points - most:,} more"] if most is not None and points > most else []
+        lines += ["", best_table(self.best_records(most), self._kinds()), *rest, "", *self._failures(), *self._origin()]
         return "\n".join(lines)
+
+    def _kinds(self) -> dict[str, set[Any]]:
+        """What all points have together: the different prices, and pairs of process and parameters."""
+        column = {name: values(self._estimates_table, name)[self._best_rows[0]].tolist() for name in _KINDS}
+        return {name: set(column[name]) for name in PRICES} | {
+            "parameters": set(zip(column["process"], column["parameters"], strict=True))
+        }
 
     @property
     def failed(self) -> list[dict[str, str]]:
@@ -122,21 +177,31 @@ class Dataset:
     def _origin(self) -> list[str]:
         made, own = self.manifest.get("provenance", {}), self.scenario
         return [
-            f"intervals at {own.level:.0%}: the noise of this simulation, not the error of your rates and costs; tied",
-            "κ cannot be told from the best at this budget (paired, simultaneous).  More: the estimates table.",
-            f"seed {own.seed}, {own.windows:,} windows per simulation and κ, stream version "
-            f"{self.manifest.get('stream_version')};",
+            *_ORIGINS[own.method].format(
+                level=own.level, seed=own.seed, windows=own.windows, stream=self.manifest.get("stream_version"),
+                numpy=made.get("libraries", {}).get("numpy", "?"),
+            ).splitlines(),
             f"made {made.get('finished', made.get('started', '?'))} by simspec {made.get('simspec', '?')} "
             f"in {made.get('seconds', '?')} s.",
         ]
 
 
-def best_table(best: pd.DataFrame, most: int | None = 40) -> str:
-    """Text table of the rows of `Dataset.best`; parameters that all rows of a process share stand above it."""
-    records = [{str(key): value for key, value in record.items()} for record in best.to_dict("records")]
-    names, shared = _process_names(records)
-    varies = [key for key in ("c0", "c_d", "c_v", "c_r", "off") if key == "c_d" or best[key].nunique() > 1]
-    dear_off = bool((best["off"] != 1.0).any())
+def _read_part(file: Path, schema: pa.Schema) -> pa.Table:
+    """One file in today's schema; files written otherwise go to the general reader, which imports pandas."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(file) as opened:
+        if opened.schema_arrow.equals(schema):
+            return pa.Table.from_arrays(opened.read().columns, schema=schema)
+    return pq.read_table(file, schema=schema)
+
+
+def best_table(records: list[dict[str, Any]], kinds: dict[str, set[Any]]) -> str:
+    """Text table of `Dataset.best_records`; parameters that all rows of a process share stand above it."""
+    names, shared = _process_names(records, kinds["parameters"])
+    varies = [key for key in PRICES if key == "c_d" or len(kinds[key]) > 1]
+    dear_off = kinds["off"] != {1.0}
     rows = []
     for name, row in zip(names, records, strict=True):
         star = f"{row['kappa_star']}{' (largest run)' if row['at_kappa_max'] else ''}"
@@ -147,7 +212,7 @@ def best_table(best: pd.DataFrame, most: int | None = 40) -> str:
                 f"off ({row['kappa_star']})" if row["off_is_better"] else star,
                 kappa_set(row["indistinguishable_kappas"]),
                 kappa_set(row["within_2pct_kappas"]),
-                f"{number(row['speedup'])} [{number(row['speedup_low'])}, {number(row['speedup_high'])}]",
+                with_interval(row, "speedup"),
                 number(row["speedup_exact"]),
                 *([f"{row['speedup'] * row['off']:.4f}"] if dear_off else []),
                 number(row["mean_tokens"]),
@@ -156,16 +221,30 @@ def best_table(best: pd.DataFrame, most: int | None = 40) -> str:
         )
     header = ["process", *varies, "best κ", "tied κ", "within 2%", "speed-up", "exact"]
     header += [*(["against off"] if dear_off else []), "E[tokens]", "P(A=0)"]
-    return "\n".join([*shared, table(header, rows, most)])
+    return "\n".join([*shared, table(header, rows)])
 
 
-def _process_names(records: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
-    """A short name per row, and a line per process type with what all its rows have in common."""
+def with_interval(row: dict[str, Any], name: str) -> str:
+    """An estimate and its interval; an exact value alone.
+
+    Examples
+    --------
+    >>> row = {"method": "simulate", "speedup": 1.5, "speedup_low": 1.4, "speedup_high": 1.6}
+    >>> with_interval(row, "speedup"), with_interval(row | {"method": "exact"}, "speedup")
+    ('1.5000 [1.4000, 1.6000]', '1.5000')
+    """
+    if row.get("method") == "exact":
+        return number(row[name])
+    return f"{number(row[name])} [{number(row[f'{name}_low'])}, {number(row[f'{name}_high'])}]"
+
+
+def _process_names(records: list[dict[str, Any]], every: set[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    """A short name per row, and a line per process type with what all points of that type have in common."""
     parameters = [json.loads(record["parameters"]) for record in records]
     seen: dict[tuple[str, str], set[str]] = {}
-    for record, own in zip(records, parameters, strict=True):
-        for key, value in own.items():
-            seen.setdefault((record["process"], key), set()).add(json.dumps(value))
+    for kind, text in every:
+        for key, value in json.loads(text).items():
+            seen.setdefault((kind, key), set()).add(str(value))
     common = {where for where, values in seen.items() if len(values) == 1 and where[1] not in ("alpha", "rho")}
     names = []
     for record, own in zip(records, parameters, strict=True):

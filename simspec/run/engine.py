@@ -3,43 +3,56 @@
 from __future__ import annotations
 
 import contextlib
-import os
+import functools
+import importlib
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from types import ModuleType
 
 import numpy as np
 
 from simspec.kernels import lower
+from simspec.kernels.draw import draw_runs
 from simspec.kernels.forms import Form, FreshRow, Steps
-from simspec.kernels.tally import Tally, fold
+from simspec.kernels.jit import DISABLED
+from simspec.kernels.tally import Folded, Tally
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import ParameterError, Process, SimspecError, Simulation, Trace
-from simspec.model.identity import digest
 from simspec.run.layout import Layout, layout
+from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
 from simspec.run.traces import trace_form, trace_layout
 
 PIECE_WINDOWS = 2**22
 """Windows × κ in one piece of work: some tens of milliseconds, so that dispatch is free and progress is smooth."""
 
+SMALLEST_JOB = 2**12
+"""Windows that take as long as the handling of a job."""
+
 
 @dataclass(frozen=True)
 class Job:
-    """One simulation at all its κ, with its budget and seed; ``failure`` says why it could not be played."""
+    """One simulation at all its κ, with its budget and seed; ``failure`` says why it could not be played.
+
+    ``method`` is ``"simulate"``, or ``"multinomial"``: the counts of all windows are one draw over the runs up to the
+    longest κ, folded for the others.
+    """
 
     simulation: Simulation
     kappas: tuple[int, ...]
     windows: int
     seed: int
     failure: str = ""
+    method: str = "simulate"
 
     @property
     def process(self) -> Process:
         return self.simulation.process
 
-    @property
+    @functools.cached_property
     def layout(self) -> Layout:
         if isinstance(self.process, Trace):
             return trace_layout(self.process, self.windows, max(self.kappas))
@@ -48,10 +61,13 @@ class Job:
     @property
     def keys(self) -> np.ndarray:
         """Stream keys; they know the process and the seed, and neither κ nor policy nor cost."""
-        return stream_keys(self.seed, digest(self.process.identity()))
+        domain = "windows" if self.method == "simulate" else self.method
+        return stream_keys(self.seed, self.simulation.process_id, domain)
 
     def pieces(self) -> list[range]:
         """Ranges of chunks that make one piece of work each."""
+        if self.method != "simulate":
+            return [range(1)]
         plan = self.layout
         per_chunk = LANES * (plan.rounds or self.windows // plan.lanes + 1)
         if self.process.unit != "window":
@@ -60,13 +76,34 @@ class Job:
         return [range(first, min(first + step, plan.chunks)) for first in range(0, plan.chunks, step)]
 
 
-def play(job: Job, chunks: Iterable[int]) -> list[Tally]:
-    """Tallies per κ of some chunks of a job."""
-    chunks = list(chunks)
-    longest = form_of(job.process, max(job.kappas))
-    if isinstance(longest, FreshRow) or (isinstance(longest, Steps) and longest.restarts):
-        return _play_once(job, longest, chunks)
-    return [_play_each(job, form_of(job.process, kappa), kappa, chunks) for kappa in job.kappas]
+def play(job: Job, chunks: Iterable[int]) -> Sequence[Tally]:
+    """Tallies per κ of some successive chunks of a job; a draw counts as one chunk."""
+    if job.method == "multinomial":
+        job.process.check_method(job.method)
+        longest = max(job.kappas)
+        return Folded(draw_runs(form_of(job.process, longest), job.keys, job.windows, longest)[None, :], job.kappas)
+    runs = _play_once(job, form_of(job.process, max(job.kappas)), list(chunks))
+    if runs is not None:
+        return Folded(runs, job.kappas)
+    return [_play_each(job, form_of(job.process, kappa), kappa, list(chunks)) for kappa in job.kappas]
+
+
+def _play_once(job: Job, form: Form, chunks: list[int]) -> np.ndarray | None:
+    """Uncapped runs of fresh windows, which hold the answer for every κ; None if windows are not fresh."""
+    plan, keys, play = job.layout, job.keys, players()
+    if isinstance(form, FreshRow):
+        windows = np.array([plan.windows_of(chunk) for chunk in chunks])
+        out: np.ndarray = play.fresh_runs(form, keys, chunks[0], windows)
+        return out
+    if isinstance(form, Steps) and form.restarts:
+        kappa = max(job.kappas)
+        return np.concatenate([play.step_runs(form, keys, c, plan.lanes_of(c), plan.rounds, kappa) for c in chunks])
+    return None
+
+
+def players() -> ModuleType:
+    """The compiled kernels, or their readable twins under ``NUMBA_DISABLE_JIT=1``; either is imported when needed."""
+    return importlib.import_module("simspec.kernels.twin" if DISABLED else "simspec.kernels.play")
 
 
 def form_of(process: Process, kappa: int) -> Form:
@@ -74,17 +111,9 @@ def form_of(process: Process, kappa: int) -> Form:
     return trace_form(process, kappa) if isinstance(process, Trace) else lower.form(process, kappa)
 
 
-def _play_once(job: Job, form: FreshRow | Steps, chunks: list[int]) -> list[Tally]:
-    """Fresh windows: one run of uncapped lengths holds the answer for every κ."""
-    plan, keys, longest = job.layout, job.keys, max(job.kappas)
-    runs = np.concatenate([form.runs(keys, chunk, plan.lanes_of(chunk), plan.length, longest) for chunk in chunks])
-    return [fold(runs, kappa) for kappa in job.kappas]
-
-
 def _play_each(job: Job, form: Form, kappa: int, chunks: list[int]) -> Tally:
     plan, keys = job.layout, job.keys
-    assert not isinstance(form, FreshRow)  # `play` sends those to `_play_once`
-    return join([form.play(keys, chunk, plan.lanes_of(chunk), plan.length, kappa) for chunk in chunks])
+    return join([players().play(form, keys, chunk, plan.lanes_of(chunk), plan.length, kappa) for chunk in chunks])
 
 
 def join(parts: Sequence[Tally]) -> Tally:
@@ -93,14 +122,14 @@ def join(parts: Sequence[Tally]) -> Tally:
     return Tally(parts[0].kappa, np.concatenate([t.sums for t in parts]), histogram)
 
 
-def merge(parts: Sequence[list[Tally]]) -> list[Tally]:
+def merge(parts: Sequence[Sequence[Tally]]) -> Sequence[Tally]:
     """Join the pieces of one job, given in chunk order."""
+    if len(parts) == 1:
+        return parts[0]
+    folded = [part for part in parts if isinstance(part, Folded)]
+    if folded:
+        return Folded.join(folded)
     return [join(same) for same in zip(*parts, strict=True)]
-
-
-def default_threads() -> int:
-    """Processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_jobs(
@@ -109,7 +138,7 @@ def run_jobs(
     progress: Progress | None = None,
     order: Callable[[list[range]], list[range]] | None = None,
     keep_going: bool = False,
-) -> Iterator[tuple[Job, list[Tally]]]:
+) -> Iterator[tuple[Job, Sequence[Tally]]]:
     """Play jobs on threads and yield each with its tallies, in the order given.
 
     Parameters
@@ -127,45 +156,81 @@ def run_jobs(
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise ParameterError("threads", f"threads = {threads!r} is out of range; allowed: a whole number of at least 1")
     workers = threads or default_threads()
-    waiting: deque[tuple[Job, list[range], list[Future[list[Tally]]]]] = deque()
     pool = ThreadPoolExecutor(workers, thread_name_prefix="simspec")
     try:
-        in_flight = 0
-        for job in jobs:
-            pieces = order(job.pieces()) if order else job.pieces()
-            futures = [pool.submit(play, job, piece) for piece in pieces]
-            waiting.append((job, pieces, futures))
-            in_flight += len(futures)
-            while in_flight > 4 * workers and waiting:
-                done = waiting.popleft()
-                in_flight -= len(done[2])
-                yield _collect(*done, progress, keep_going)
-        while waiting:
-            yield _collect(*waiting.popleft(), progress, keep_going)
+        played = _played(pool, 4 * workers, _handfuls(jobs, order))
+        for _, pieces in itertools.groupby(played, key=lambda piece: piece.number):
+            yield _collect(list(pieces), progress, keep_going)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _collect(
-    job: Job, pieces: list[range], futures: list[Future[list[Tally]]], progress: Progress | None, keep_going: bool
-) -> tuple[Job, list[Tally]]:
-    parts = {}
-    for piece, future in zip(pieces, futures, strict=True):
+@dataclass(frozen=True, eq=False)
+class _Piece:
+    """Some chunks of job number ``number``, and what became of them."""
+
+    number: int
+    job: Job
+    chunks: range
+    outcome: Sequence[Tally] | SimspecError = ()
+
+
+def _handfuls(jobs: Iterable[Job], order: Callable[[list[range]], list[range]] | None) -> Iterator[list[_Piece]]:
+    """Pieces in the order of jobs, small ones together, so that handing out work costs little beside it."""
+    hand: list[_Piece] = []
+    load = 0
+    for number, job in enumerate(jobs):
+        pieces = order(job.pieces()) if order else job.pieces()
+        each = job.windows * (1 if job.process.unit == "window" else len(job.kappas)) // len(pieces)
+        each = each if job.method == "simulate" else 0
+        for chunks in pieces:
+            hand.append(_Piece(number, job, chunks))
+            load += max(each, SMALLEST_JOB)
+            if load >= PIECE_WINDOWS // 8:
+                yield hand
+                hand, load = [], 0
+    if hand:
+        yield hand
+
+
+def _play_all(hand: list[_Piece]) -> list[_Piece]:
+    done = []
+    for piece in hand:
         try:
-            tallies = future.result()
+            done.append(replace(piece, outcome=play(piece.job, piece.chunks)))
         except SimspecError as error:
+            done.append(replace(piece, outcome=error))
+    return done
+
+
+def _played(pool: ThreadPoolExecutor, ahead: int, hands: Iterable[list[_Piece]]) -> Iterator[_Piece]:
+    """Finished pieces in the order given; at most ``ahead`` handfuls are under way."""
+    waiting: deque[Future[list[_Piece]]] = deque()
+    for hand in hands:
+        waiting.append(pool.submit(_play_all, hand))
+        if len(waiting) > ahead:
+            yield from waiting.popleft().result()
+    while waiting:
+        yield from waiting.popleft().result()
+
+
+def _collect(pieces: list[_Piece], progress: Progress | None, keep_going: bool) -> tuple[Job, Sequence[Tally]]:
+    job, parts = pieces[0].job, dict[int, Sequence[Tally]]()
+    for piece in pieces:
+        if isinstance(piece.outcome, SimspecError):
             if not keep_going:
-                raise
-            return replace(job, failure=str(error)), []
-        parts[piece.start] = tallies
+                raise piece.outcome
+            return replace(job, failure=str(piece.outcome)), []
+        parts[piece.chunks.start] = piece.outcome
         if progress is not None:
-            progress.add(sum(t.total("n") for t in tallies))
+            own = piece.outcome
+            progress.add(own.rounds if isinstance(own, Folded) else sum(t.total("n") for t in own))
     return job, merge([parts[start] for start in sorted(parts)])
 
 
 def warm(jobs: Iterable[Job], progress: Progress | None = None) -> None:
     """Compile (or load from the cache) the kernels that ``jobs`` need, and say so."""
-    kinds = {(job.process.type, job.process.unit): job for job in jobs}
+    kinds = {(job.process.type, job.process.unit): job for job in jobs if job.method == "simulate"}
     for (kind, _), job in kinds.items():
         if progress is not None:
             progress.say(f"preparing the kernel for {kind} (compiled once, then kept on disk)")

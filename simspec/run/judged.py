@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simspec.kernels.count import count_tokens
 from simspec.kernels.rules import token_rule
+from simspec.kernels.tokens import count_tokens
 from simspec.kernels.words import stream_keys
 from simspec.model import ParameterError, Process
 from simspec.model.identity import digest
-from simspec.run.engine import default_threads
 from simspec.run.layout import Layout, layout
+from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
 
 

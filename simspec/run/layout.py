@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from simspec.kernels.words import LANES
 from simspec.model import BetaMixture, DiscreteMixture, Drift, Process
 
-USUAL_ROUNDS = 1024
-MOST_LANES = 2**16
+USUAL_ROUNDS = 4096
+USUAL_GENERATIONS = 64
+FEWEST_LANES = 2 * LANES
+MOST_LANES = 2**13
 
 
 @dataclass(frozen=True)
@@ -44,35 +46,43 @@ class Layout:
         """Lanes played in a chunk: 64, fewer in the last one."""
         return min(LANES, self.lanes - LANES * chunk)
 
+    def windows_of(self, chunk: int) -> int:
+        """Fresh windows of a chunk: the rounds of its lanes."""
+        return self.lanes_of(chunk) * self.rounds
+
 
 def layout(process: Process, windows: int, kappas: Sequence[int]) -> Layout:
     """Cut ``windows`` rounds per κ into lanes, rounding up.
 
-    A lane has 1024 rounds; fewer if that would leave less than 64 lanes, which an error estimate needs, and more (a
-    power of two) if it would take over 65,536.  A lane plays one generation, or a power of two of them where more than
-    65,536 are needed.  A generation's rounds are random: their number is planned so that
-    every κ gets at least ``windows`` rounds but for odds below 1e-9, and what was run is reported.
+    A lane has 4096 rounds; fewer (a power of two) if that would leave less than 128 lanes, which an error estimate
+    needs, and more if it would take over 8192.  Generations are shared out likewise, 64 to a lane.  A generation's
+    rounds are random: their number is planned so that every κ gets at least ``windows`` rounds but for odds below 1e-9,
+    and what was run is reported.  Fresh windows have no lanes: a chunk plays the rounds of its 64 lanes as one.
 
     Examples
     --------
     >>> from simspec.model import Iid
     >>> layout(Iid(alpha=0.7), 1_000_000, [4])
-    Layout(lanes=977, rounds=1024, generations=0)
+    Layout(lanes=245, rounds=4096, generations=0)
     >>> layout(Iid(alpha=0.7), 1000, [4])
-    Layout(lanes=125, rounds=8, generations=0)
+    Layout(lanes=250, rounds=4, generations=0)
     """
     if process.unit == "generation":
         wanted = _generations(process, windows, max(kappas))
-        each = 1
-        while wanted > each * MOST_LANES:
-            each *= 2
+        each = _share(wanted, USUAL_GENERATIONS)
         return Layout(-(-wanted // each), 0, each)
-    rounds = USUAL_ROUNDS
-    while rounds > 1 and windows < rounds * LANES:
-        rounds //= 2
-    while windows > rounds * MOST_LANES:
-        rounds *= 2
-    return Layout(max(LANES, -(-windows // rounds)), rounds)
+    rounds = _share(windows, USUAL_ROUNDS)
+    return Layout(max(FEWEST_LANES, -(-windows // rounds)), rounds)
+
+
+def _share(wanted: int, usual: int) -> int:
+    """How much of it one lane plays: a power of two."""
+    each = usual
+    while each > 1 and wanted < each * FEWEST_LANES:
+        each //= 2
+    while wanted > each * MOST_LANES:
+        each *= 2
+    return each
 
 
 def _generations(process: Process, windows: int, kappa: int) -> int:
@@ -87,7 +97,7 @@ def _generations(process: Process, windows: int, kappa: int) -> int:
     if spread is None:  # one known rate after another: the variance is at most N(κ/2)²/mean³, the mean ≥ 1
         spread = math.sqrt(n * (kappa / 2) ** 2 / most_tokens**3) if most_tokens < kappa + 1 else 0.0
     wanted = windows / least
-    return max(LANES, math.ceil(wanted + 7 * spread / least * math.sqrt(wanted)))
+    return max(FEWEST_LANES, math.ceil(wanted + 7 * spread / least * math.sqrt(wanted)))
 
 
 def _shape(process: Process) -> tuple[int, float, float | None]:

@@ -6,11 +6,19 @@ import pyarrow as pa
 
 SCHEMA_VERSION = 1
 
+WHOLE_CHUNK = -1
+"""The lane of a row that holds a whole chunk, since its windows are independent."""
+
 _WORD = pa.dictionary(pa.int32(), pa.string())
 
 _ORIGIN = [
     ("seed", pa.uint64(), "root seed of the run"),
-    ("method", _WORD, 'how the counts came about: "simulate"'),
+    (
+        "method",
+        _WORD,
+        'how the numbers came about: "simulate", "multinomial" (one draw of the counts of all windows) or "exact" '
+        "(exact values: nothing drawn, no counts, intervals of no width)",
+    ),
     ("stream_version", pa.int16(), "version of the layout of random words"),
 ]
 
@@ -23,9 +31,14 @@ CHUNKS = _schema(
     [
         ("simulation_id", _WORD, "SHA-256 of the canonical JSON of process, scheme and policy"),
         ("kappa", pa.int16(), "draft length (γ, num_speculative_tokens)"),
-        ("chunk", pa.int32(), "chunk of 64 lanes"),
-        ("lane", pa.int16(), "lane in the chunk: one chain of rounds, or one generation; the independent unit"),
-        ("n", pa.int64(), "rounds played by the lane"),
+        ("chunk", pa.int32(), "chunk of random words: 64 lanes, many windows that are independent, or one multinomial draw"),
+        (
+            "lane",
+            pa.int16(),
+            "lane in the chunk: one chain of rounds, or one generation, the independent unit; -1: the whole chunk, "
+            "whose windows are independent (their law is in the counts)",
+        ),
+        ("n", pa.int64(), "rounds played by the lane, or in the chunk"),
         ("sum_accepted", pa.int64(), "Σ A, accepted drafts"),
         ("sum_accepted_sq", pa.int64(), "Σ A²"),
         ("sum_rejected", pa.int64(), "rounds with a rejection, A < drafted"),
@@ -74,8 +87,13 @@ ESTIMATES = _schema(
         ("cost_tables", _WORD, "draft_table and verify_table as canonical JSON; {} without"),
         ("kappa", pa.int16(), "draft length (γ, num_speculative_tokens)"),
         ("windows", pa.int64(), "rounds asked for"),
-        ("rounds", pa.int64(), "rounds run"),
-        ("units", pa.int64(), "independent units behind the intervals: lanes or generations"),
+        ("rounds", pa.int64(), "rounds run; 0 for exact values"),
+        (
+            "units",
+            pa.int64(),
+            "independent units behind the intervals: windows where they are independent, else lanes or generations; "
+            "0 for exact values",
+        ),
         ("level", pa.float64(), "confidence level of every interval of the row"),
         *_with_interval("mean_accepted", "E[A], accepted drafts per round"),
         *_with_interval("mean_tokens", "E[tokens] per round, bonus or corrected token included"),
@@ -98,7 +116,7 @@ ESTIMATES = _schema(
         ("round_token_cost_p99", pa.float64(), "99% quantile of the same"),
         ("unit_token_cost_p50", pa.float64(), "median over units of the cost of N tokens over N, N = `unit_tokens`"),
         ("unit_token_cost_p99", pa.float64(), "99% quantile of the same"),
-        ("unit_tokens", pa.float64(), "N: mean tokens of one unit (lane, generation or request)"),
+        ("unit_tokens", pa.float64(), "N: mean tokens of one unit (window, lane, generation or request)"),
         ("kappa_star", pa.int16(), "best kappa of the point among those run (the same in all its rows)"),
         ("at_kappa_max", pa.bool_(), "kappa_star is the largest kappa run: the optimum may lie beyond"),
         ("off_is_better", pa.bool_(), "1/off beats the best kappa: do not speculate"),
@@ -109,6 +127,16 @@ ESTIMATES = _schema(
         ("within_1pct", pa.bool_(), "speedup within 1% of the best"),
         ("within_2pct", pa.bool_(), "speedup within 2% of the best"),
         *_ORIGIN,
+    ]
+)
+
+ROUNDS = _schema(
+    [
+        ("unit", pa.int32(), "64·chunk + lane; of fresh windows, which have no lanes, 64·chunk"),
+        ("round", pa.int32(), "number of the round in its unit, from 0"),
+        ("position", pa.int32(), "output position at which the round starts; 0 unless output sequences are played"),
+        ("drafted", pa.int16(), "drafts of the round; less than kappa only at the end of a truncated generation"),
+        ("accepted", pa.int16(), "accepted length A"),
     ]
 )
 

@@ -7,12 +7,22 @@ from typing import TYPE_CHECKING
 
 from simspec.kernels.tally import Tally
 from simspec.model import Cost, Process, Scenario, Simulation
+from simspec.run.dataset import with_interval
 from simspec.run.engine import Job, run_jobs
-from simspec.run.store import Block, estimate_tables
-from simspec.text import number, table
+from simspec.run.known import laws_of
+from simspec.run.tables import Block, estimate_table
+from simspec.text import table
+from simspec.theory.law import WindowLaw
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_HOW = {
+    "simulate": "{rounds:,} rounds per κ, seed {seed}",
+    "multinomial": "{rounds:,} rounds per κ in one multinomial draw, seed {seed}",
+    "exact": "exact values, no rounds",
+}
 
 
 class SimulationResult:
@@ -24,13 +34,15 @@ class SimulationResult:
         What was simulated, with budget and seed.
     cost : Cost
     tallies : list of Tally
-        The integers, per κ.
+        The integers, per κ; none under ``method = "exact"``.
     level : float
     """
 
-    def __init__(self, job: Job, cost: Cost, tallies: Sequence[Tally], level: float) -> None:
+    def __init__(
+        self, job: Job, cost: Cost, tallies: Sequence[Tally], level: float, laws: Sequence[WindowLaw] = ()
+    ) -> None:
         self.job, self.cost, self.tallies, self.level = job, cost, list(tallies), level
-        self._table = estimate_tables(Block(job, tallies, [cost], level))[0]
+        self._table = estimate_table([Block(job, tallies, [cost], level, laws)])
 
     def to_pandas(self) -> pd.DataFrame:
         """One row per κ; columns as in the estimates table of a dataset."""
@@ -54,18 +66,16 @@ class SimulationResult:
             rows.append(
                 [
                     f"{row['kappa']}",
-                    *(_with_interval(row, key) for key in ("speedup", "mean_tokens", "p_zero_accepted", "p_full")),
+                    *(with_interval(row, key) for key in ("speedup", "mean_tokens", "p_zero_accepted", "p_full")),
                     _mark(row),
                 ]
             )
         first = self._table.slice(0, 1).to_pylist()[0]
-        head = f"{self.job.process}; {self.cost}; {first['rounds']:,} rounds per κ, seed {self.job.seed}"
-        header = ["κ", f"speed-up [{self.level:.0%}]", "E[tokens]", "P(A=0)", "P(A=κ)", ""]
+        how = _HOW[self.job.method].format(rounds=first["rounds"], seed=self.job.seed)
+        head = f"{self.job.process}; {self.cost}; {how}"
+        level = "" if self.job.method == "exact" else f" [{self.level:.0%}]"
+        header = ["κ", f"speed-up{level}", "E[tokens]", "P(A=0)", "P(A=κ)", ""]
         return f"{head}\n\n{table(header, rows)}"
-
-
-def _with_interval(row: dict[str, float], key: str) -> str:
-    return f"{number(row[key])} [{number(row[f'{key}_low'])}, {number(row[f'{key}_high'])}]"
 
 
 def _mark(row: dict[str, float]) -> str:
@@ -82,12 +92,16 @@ def run_single(
     seed: int,
     level: float,
     threads: int | None = None,
+    method: str = "simulate",
 ) -> SimulationResult:
     """Simulate one process at one cost; every argument is checked as in a scenario file."""
-    asked = {"name": "one", "process": {"type": "iid", "alpha": 0.5}, "kappa": kappas}
+    asked = {"name": "one", "process": {"type": "iid", "alpha": 0.5}, "kappa": kappas, "method": method}
     scenario = Scenario.from_dict({**asked, "windows": windows, "seed": seed, "level": level})
+    process.check_method(scenario.method)
     chosen = scenario.kappas_of(process)
     cost.check_kappa(max(chosen))
-    job = Job(Simulation(process), chosen, scenario.windows, scenario.seed)
+    job = Job(Simulation(process), chosen, scenario.windows, scenario.seed, method=scenario.method)
+    if scenario.method == "exact":
+        return SimulationResult(job, cost, [], scenario.level, laws_of(job))
     ((_, tallies),) = run_jobs([job], threads)
     return SimulationResult(job, cost, tallies, scenario.level)

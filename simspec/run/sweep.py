@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from simspec.kernels.tally import Tally
 from simspec.kernels.words import STREAM_VERSION
 from simspec.model import Cost, DatasetError, Scenario, Trace
 from simspec.model.scenario import POINTS_LIMIT
@@ -15,15 +16,18 @@ from simspec.model.trace import content_hash
 from simspec.run import store
 from simspec.run.dataset import Dataset, read, read_manifest
 from simspec.run.engine import Job, play, run_jobs, warm
+from simspec.run.known import known_jobs, laws_of
 from simspec.run.progress import Progress
 from simspec.run.provenance import provenance
 from simspec.run.schema import SCHEMA_VERSION, TABLES
+from simspec.run.tables import Block
+from simspec.theory.law import WindowLaw
 
 ROWS_PER_PART = 2**20
 SIMULATIONS_PER_PART = 512
 CHUNK_ROW_BYTES = 13
 ESTIMATE_ROW_BYTES = 90
-POINT_SECONDS = 1.5e-3
+POINT_SECONDS = 1.5e-4
 LANE_ROW_SECONDS = 3e-7
 """Rough cost of estimates and Parquet, beside the kernels: measured on one core of a server of 2021."""
 
@@ -55,17 +59,22 @@ class Plan:
     def bytes(self) -> int:
         """Rough size of the dataset on disk."""
         return (
-            self._lane_rows() * CHUNK_ROW_BYTES + self._estimate_rows() * ESTIMATE_ROW_BYTES + 40_000 * len(self.parts)
+            self._chunk_rows() * CHUNK_ROW_BYTES + self._estimate_rows() * ESTIMATE_ROW_BYTES + 40_000 * len(self.parts)
         )
 
-    def _lane_rows(self) -> int:
-        return sum(job.layout.lanes * len(job.kappas) for job in self.jobs)
+    def _chunk_rows(self) -> int:
+        return sum(_rows(job) * len(job.kappas) for job in self.jobs)
 
     def _estimate_rows(self) -> int:
         return sum(len(job.kappas) for job in self.jobs) * len(self.costs)
 
     def forecast(self, threads: int) -> tuple[int, float]:
-        """Rounds over all simulations and κ, and seconds on ``threads``, from a chunk of each kind played now."""
+        """Rounds over all simulations and κ, and seconds on ``threads``, from a chunk of each kind played now.
+
+        Where nothing is played, one draw or one exact law of each kind of process is timed instead.
+        """
+        if self.scenario.method != "simulate":
+            return self._forecast_unplayed()
         known: dict[str, tuple[float, float]] = {}
         rounds = seconds = 0.0
         for job in self.jobs:
@@ -76,8 +85,36 @@ class Plan:
             own = plan.lanes * (plan.rounds or plan.generations * per_generation) * len(job.kappas)
             rounds += own
             seconds += own * each / threads
-        seconds += self.points * POINT_SECONDS + self._lane_rows() * LANE_ROW_SECONDS
+        seconds += self.points * POINT_SECONDS + self._chunk_rows() * LANE_ROW_SECONDS
         return int(rounds), seconds
+
+    def _forecast_unplayed(self) -> tuple[int, float]:
+        known: dict[str, float] = {}
+        rounds, seconds = 0, self.points * POINT_SECONDS
+        for job in self.jobs:
+            kind = f"{job.process.type} {job.process.unit}"
+            if kind not in known:
+                known[kind] = _time_unplayed(job)
+            rounds += 0 if job.method == "exact" else job.windows * len(job.kappas)
+            seconds += known[kind]
+        return rounds, seconds
+
+
+def _time_unplayed(job: Job) -> float:
+    """Seconds of the draw or of the exact laws of one job."""
+    began = time.perf_counter()
+    if job.method == "exact":
+        laws_of(replace(job, kappas=job.kappas[-1:]))
+        return (time.perf_counter() - began) * len(job.kappas)
+    play(job, [0])
+    return time.perf_counter() - began
+
+
+def _rows(job: Job) -> int:
+    """Rows of the chunks table per κ: lanes, whole chunks of fresh windows, or one draw; none of exact values."""
+    if job.method != "simulate":
+        return int(job.method == "multinomial")
+    return job.layout.chunks if job.process.unit == "window" else job.layout.lanes
 
 
 def _sample(job: Job) -> tuple[float, float]:
@@ -94,20 +131,20 @@ def _sample(job: Job) -> tuple[float, float]:
 
 def _windows(job: Job) -> int:
     """Rounds a job is expected to report: each κ counts, though fresh windows are drawn once for all of them."""
+    if job.method != "simulate":
+        return 0
     return max(job.windows, job.layout.lanes * job.layout.rounds) * len(job.kappas)
 
 
 def plan(scenario: Scenario, most: int = POINTS_LIMIT) -> Plan:
     """Cut a scenario into jobs and parts; raises `ParameterError` if a point is invalid or there are too many."""
-    scenario.check_size(most)
+    scenario.check(most)
     costs = list(scenario.costs())
     parts: list[list[Job]] = []
     rows = 0
     for simulation, kappas in scenario.simulations():
-        for cost in costs:
-            cost.check_kappa(max(kappas))
-        job = Job(simulation, kappas, scenario.windows, scenario.seed)
-        own = job.layout.lanes * len(kappas)
+        job = Job(simulation, kappas, scenario.windows, scenario.seed, method=scenario.method)
+        own = max(_rows(job), len(costs)) * len(kappas)
         if not parts or rows + own > ROWS_PER_PART or len(parts[-1]) >= SIMULATIONS_PER_PART:
             parts.append([])
             rows = 0
@@ -176,20 +213,29 @@ def _play_missing(folder: Path, todo: Plan, threads: int | None, progress: Progr
     warm(jobs, progress)
     if progress is not None:
         progress.total = sum(_windows(job) for job in jobs)
-        progress.say("simulating")
-    results = run_jobs(jobs, threads, progress, keep_going=True)
+        progress.say("simulating" if todo.scenario.method == "simulate" else f"method {todo.scenario.method}")
+    results = _results(jobs, todo.scenario.method, threads, progress)
     note = {"scenario": todo.scenario.to_dict(), "stream_version": STREAM_VERSION}
     for n in missing:
         blocks = []
         for _ in todo.parts[n]:
-            job, tallies = next(results)
+            job, tallies, laws = next(results)
             if job.failure:
                 yield {"simulation_id": job.simulation.id, "process": str(job.process), "error": job.failure}
             else:
-                blocks.append(store.Block(job, tallies, todo.costs, todo.scenario.level))
+                blocks.append(Block(job, tallies, todo.costs, todo.scenario.level, laws))
         if progress is not None:
             progress.say(f"estimating and writing part {n + 1} of {len(todo.parts)}")
         store.write_part(folder, n, blocks, {**note, "part": n})
+
+
+def _results(
+    jobs: list[Job], method: str, threads: int | None, progress: Progress | None
+) -> Iterator[tuple[Job, Sequence[Tally], Sequence[WindowLaw]]]:
+    """Each job with its tallies, or with its exact laws."""
+    if method == "exact":
+        return ((job, (), laws) for job, laws in known_jobs(jobs))
+    return ((job, tallies, ()) for job, tallies in run_jobs(jobs, threads, progress, keep_going=True))
 
 
 _IDENTITY = ("schema_version", "stream_version", "scenario", "traces")
@@ -219,8 +265,10 @@ def _open_folder(folder: Path, scenario: Scenario, todo: Plan) -> dict[str, Any]
         if folder.is_dir() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
             raise DatasetError(f"{folder}: holds other files; allowed: a new or empty folder (-o FOLDER)")
         return fresh
+    asked = found.get("scenario")
+    old = {**found, "scenario": {"method": "simulate", **asked}} if isinstance(asked, dict) else found
     differs = _differences(
-        {key: found.get(key) for key in _IDENTITY},
+        {key: old.get(key) for key in _IDENTITY},
         {key: fresh[key] for key in _IDENTITY},
     )
     if differs:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simspec.kernels.arithmetic import threshold
 from simspec.kernels.forms import Dense, Replay
 from simspec.model import ParameterError, Trace
 from simspec.model.errors import did_you_mean, shown
@@ -228,7 +227,7 @@ def trace_form(trace: Trace, kappa: int) -> Replay | Dense:
     """
     data = load(trace)
     if isinstance(data, Chances):
-        return Dense(threshold(data.alpha), data.offsets, trace.truncate)
+        return Dense(np.asarray(data.alpha, float), data.offsets, trace.truncate)
     least = int(data.drafted.min())
     if kappa > least:
         raise ParameterError(

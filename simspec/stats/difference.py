@@ -6,10 +6,11 @@ their totals and their sums of products over units: 8 and 8 × 8 numbers per gro
 Assumed: units of one sample are independent.  *Independent* samples: Welch's statistic with the larger of Welch's and
 the pooled variance, which guards the smaller sample (its own variance is low just when it saw few events).  Where fewer
 than `RARE` events are expected in a sample, the exact conditional binomial test on event counts over their design
-effect judges P(A = 0) and P(A = κ), and p of any other quantity is at least as large.  *Paired* samples share random
-words, or the requests of a trace: Student's test on differences of units.  No p lies below what exchanging units could
-show, 2/C(L+M, L) or 2^(1 − units that differ); this rules where no spread was seen.  Limits: only "nothing accepted"
-and "a rejection" are known as rare; the design effect of few events is uncertain.
+effect judges P(A = 0) and P(A = κ), and p of any other quantity is at least as large.  Samples may *share* some of
+their units: twice the covariance of those leaves the variance, and the exact test looks at what is not shared.
+*Paired* samples share random words, or the requests of a trace: Student's test on differences of units.  No p lies
+below what exchanging units could show, 2/C(L+M, L) or 2^(1 − units that differ); this rules where no spread was seen.
+Limits: only "nothing accepted" and "a rejection" are known as rare; the design effect of few events is uncertain.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from simspec.kernels.tally import SUMS
 from simspec.kernels.words import LANES
 from simspec.model import Cost
 from simspec.stats.intervals import Floats
+
+Ints = NDArray[np.int64]
 
 WINDOW_QUANTITIES = (
     "mean_accepted", "mean_tokens", "var_accepted", "p_zero_accepted", "p_full", "mean_drafted", "alpha_examined",
@@ -96,8 +99,10 @@ class Outcome:
     p_value: Floats
 
 
-def moments(sums: NDArray[np.int64], starts: NDArray[np.int64]) -> Moments:
+def moments(sums: Ints, starts: Ints, weight: Ints | None = None) -> Moments:
     """Moments of groups of rows: unit totals ``sums`` (rows, 8), a group from each of ``starts`` to the next.
+
+    A row stands for ``weight`` units alike, one if left out.
 
     Examples
     --------
@@ -105,11 +110,17 @@ def moments(sums: NDArray[np.int64], starts: NDArray[np.int64]) -> Moments:
     >>> own.units.tolist(), own.total[0, :2].tolist(), own.spread[0, 0, 0].item()
     ([2.0], [8.0, 10.0], 32.0)
     """
-    units, total, columns, rest = _centred(sums, starts)
-    return Moments(units, total, _products(columns, columns, rest, rest, units, starts))
+    units, total, columns, rest = _centred(sums, starts, weight)
+    weighted = columns if weight is None else columns * weight
+    return Moments(units, total, _products(weighted, columns, rest, rest, units, starts))
 
 
-def shared(a: NDArray[np.int64], b: NDArray[np.int64], starts: NDArray[np.int64]) -> Shared:
+def joined(groups: Sequence[Moments]) -> Moments:
+    """The groups of several, one after another."""
+    return Moments(*(np.concatenate([getattr(m, name) for m in groups]) for name in ("units", "total", "spread")))
+
+
+def shared(a: Ints, b: Ints, starts: Ints) -> Shared:
     """Moments of differences of paired rows; arguments as for `moments`, row by row the same unit."""
     difference = a - b
     units, _, columns, rest = _centred(difference, starts)
@@ -119,24 +130,23 @@ def shared(a: NDArray[np.int64], b: NDArray[np.int64], starts: NDArray[np.int64]
     return Shared(changed, own, _products(columns, second, rest, second_rest, units, starts))
 
 
-def _centred(sums: NDArray[np.int64], starts: NDArray[np.int64]) -> tuple[Floats, Floats, Floats, Floats]:
+def _centred(sums: Ints, starts: Ints, weight: Ints | None = None) -> tuple[Floats, Floats, Floats, Floats]:
     """Units, totals, columns less an integer near their mean (so that products stay exact), and what that leaves."""
-    units = np.diff(np.append(starts, len(sums)))
-    total = np.add.reduceat(sums, starts, axis=0).astype(np.float64)
+    rows = np.diff(np.append(starts, len(sums)))
+    units = rows if weight is None else np.add.reduceat(weight, starts)
+    every = sums if weight is None else sums * weight[:, None]
+    total = np.add.reduceat(every, starts, axis=0).astype(np.float64)
     mean = total / units[:, None]
     near = np.rint(mean)
-    columns = np.ascontiguousarray((sums - np.repeat(near, units, axis=0)).T)
+    columns = np.ascontiguousarray((sums - np.repeat(near, rows, axis=0)).T)
     return units.astype(np.float64), total, columns, mean - near
 
 
-def _products(x: Floats, y: Floats, x_rest: Floats, y_rest: Floats, units: Floats, starts: NDArray[np.int64]) -> Floats:
+def _products(x: Floats, y: Floats, x_rest: Floats, y_rest: Floats, units: Floats, starts: Ints) -> Floats:
     out = np.empty((len(starts), len(x), len(y)))
     for i in range(len(x)):
         for j in range(len(y)):
-            if x is y and j < i:
-                out[:, i, j] = out[:, j, i]
-            else:
-                out[:, i, j] = np.add.reduceat(x[i] * y[j], starts)
+            out[:, i, j] = np.add.reduceat(x[i] * y[j], starts)
     out -= units[:, None, None] * x_rest[:, :, None] * y_rest[:, None, :]
     return out
 
@@ -174,28 +184,53 @@ def _variance(m: Moments, *forms: tuple[Floats, Floats, Floats]) -> Floats:
     """Variance of a sum over units, from forms x·products·y; what is no larger than rounding is 0."""
     value = sum(np.einsum("gi,gij,gj->g", x, products, y) for x, products, y in forms)
     size = sum(np.einsum("gi,gij,gj->g", np.abs(x), np.abs(products), np.abs(y)) for x, products, y in forms)
-    return np.where(value > DUST * size, value, 0.0) * m.units / (m.units - 1.0)
+    return np.where(value > DUST * size, value, 0.0) * m.units / np.maximum(m.units - 1.0, 1.0)
 
 
 def _own(m: Moments, weights: Floats) -> Floats:
     return _variance(m, (weights, m.spread, weights))
 
 
-def independent(name: str, a: Moments, b: Moments, cost: Cost | None = None) -> Outcome:
-    """Test of one quantity in samples with words of their own; at least two units in each group."""
+def independent(name: str, a: Moments, b: Moments, cost: Cost | None = None, both: Moments | None = None) -> Outcome:
+    """Test of one quantity in samples with words of their own, but for the units of ``both``, which lie in each.
+
+    At least two units in each group of ``a`` and ``b``; ``both`` may have none.
+    """
     from scipy.special import gammaln
 
     (left, left_weights), (right, right_weights) = (estimate(name, m.total, cost) for m in (a, b))
     difference = _difference(left, right)
     variance, freedom = _welch(a, b, _own(a, left_weights), _own(b, right_weights))
+    alike = np.zeros(len(a.units)) if both is None else both.units
+    if both is not None:
+        variance = _less_shared(variance, a, b, alike, left_weights, right_weights)
     p = _two_sided(difference, variance, freedom)
     known = _EVENTS.get(name, _ANY_EVENTS)
     if known:
-        exact = _rare(known, a, b)
+        exact = _rare(known, *((a, b) if both is None else _apart(a, b, both)))
         ruled = np.isfinite(exact) & (variance > 0.0)
         p = np.where(ruled, exact if name in _EVENTS else np.fmax(p, exact), p)
-    ways = gammaln(a.units + b.units + 1) - gammaln(a.units + 1) - gammaln(b.units + 1)
+    ways = gammaln(a.units + b.units - alike + 1)
+    ways = ways - gammaln(a.units - alike + 1) - gammaln(b.units - alike + 1) - gammaln(alike + 1)
     return Outcome(left, right, difference, np.sqrt(variance), np.maximum(p, np.minimum(1.0, 2.0 * np.exp(-ways))))
+
+
+def _less_shared(variance: Floats, a: Moments, b: Moments, alike: Floats, left: Floats, right: Floats) -> Floats:
+    """Variance less twice the covariance of shared units; what is no larger than rounding is 0."""
+    products = (a.spread + b.spread) / (a.units + b.units - 2.0)[:, None, None]  # of one unit with itself
+    covariance = alike * np.einsum("gi,gij,gj->g", left, products, right)
+    rest = variance - 2.0 * covariance
+    return np.where(rest > 1e3 * DUST * variance, rest, 0.0)
+
+
+def _apart(a: Moments, b: Moments, both: Moments) -> tuple[Moments, Moments]:
+    """The samples, the larger without the units it shares: two that are independent."""
+    more = a.units > b.units
+    parts = []
+    for m, cut in ((a, more), (b, ~more)):
+        gone = np.where(cut, both.units, 0.0)
+        parts.append(Moments(m.units - gone, m.total - np.where(cut[:, None], both.total, 0.0), m.spread))
+    return parts[0], parts[1]
 
 
 def paired(name: str, a: Moments, b: Moments, both: Shared, cost: Cost | None = None) -> Outcome:
@@ -259,7 +294,7 @@ def _rare(known: Sequence[Floats], a: Moments, b: Moments) -> Floats:
     return np.where((events > 0.0) & (size * np.minimum(share, 1.0 - share) < RARE), p, np.nan)
 
 
-def planning(a: Moments, b: Moments, level: float, shift: float, rounds_per_unit: int) -> tuple[Floats, Floats]:
+def planning(a: Moments, b: Moments, level: float, shift: float, rounds_per_unit: int | Ints) -> tuple[Floats, Floats]:
     """Smallest relative shift of E[A] found with probability `POWER`, and windows per sample that find ``shift``.
 
     Both for words of their own (shared words need less), at two-sided ``level`` of one comparison; NaN without spread.

@@ -1,7 +1,12 @@
-"""How far can an estimate be from the truth?  Intervals on independent units: lanes, generations or fresh windows."""
+"""How far can an estimate be from the truth?  Intervals on independent units: lanes, generations or fresh windows.
+
+Arrays end in (…, rows, units): a row is a κ, an entry one unit or, with a ``weight``, that many units alike.
+"""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,41 +35,83 @@ class Ratio:
 
     Attributes
     ----------
-    value : float array (rows,)
-        Σ numerator / Σ denominator.
-    influence : float array (rows, units)
-        Linearised contribution of each unit to the error of ``value``; sums to zero along a row.
+    value : float array (…, rows)
+        Σ numerator / Σ denominator; NaN where the denominator sums to 0.
+    top, bottom : float array (…, rows, units)
+        Numerator and denominator of one unit.
+    over : float array (…, rows, 1)
+        Σ denominator.
+    weight : array that broadcasts to (…, rows, units), or None
+        Units alike per entry; None: one each.
     """
 
     value: Floats
-    influence: Floats
+    top: Floats
+    bottom: Floats
+    over: Floats
+    weight: NDArray[np.generic] | None = None
 
-    @property
+    @functools.cached_property
+    def influence(self) -> Floats:
+        """Linearised contribution of one unit to the error of ``value``, (…, rows, units); weighted, it sums to 0."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((self.top - self.value[..., None] * self.bottom) / self.over)
+
+    @functools.cached_property
     def error(self) -> Floats:
         """Standard error per row."""
-        return standard_error(self.influence)
+        return standard_error(self.influence, self.weight)
+
+    @property
+    def units(self) -> int:
+        """Number of independent units, the same in every row."""
+        return count_units(self.influence, self.weight)
+
+    def take(self, rows: Sequence[int]) -> Ratio:
+        """Some of the rows of a ratio whose weight is the same in each."""
+        top, bottom, over = (array[..., rows, :] for array in (self.top, self.bottom, self.over))
+        return Ratio(self.value[..., rows], top, bottom, over, self.weight)
 
 
-def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic]) -> Ratio:
-    """Ratio of sums with its influence per unit; arrays (rows, units); NaN where the denominator sums to 0."""
+def count_units(influence: Floats, weight: NDArray[np.generic] | None) -> int:
+    """Units behind one row."""
+    return int(influence.shape[-1] if weight is None else weight.reshape(-1, weight.shape[-1])[0].sum())
+
+
+def ratio(
+    numerator: NDArray[np.generic], denominator: NDArray[np.generic], weight: NDArray[np.generic] | None = None
+) -> Ratio:
+    """Ratio of sums with its influence per unit; arrays (…, rows, units).
+
+    Examples
+    --------
+    >>> ratio(np.array([[1, 4]]), np.array([[1, 2]]), np.array([3, 1])).value
+    array([1.4])
+    """
     top, bottom = np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)
-    total = bottom.sum(axis=-1, keepdims=True)
+    over = _total(bottom, weight)
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = top.sum(axis=-1, keepdims=True) / total
-        influence = (top - value * bottom) / total
-    return Ratio(value[..., 0], influence)
+        value = _total(top, weight) / over
+    return Ratio(value[..., 0], top, bottom, over, weight)
 
 
-def standard_error(influence: Floats) -> Floats:
-    """√(L/(L−1)·Σ influence²) along the last axis."""
-    units = influence.shape[-1]
-    scale = units / (units - 1) if units > 1 else np.inf
-    squared = np.einsum("...l,...l->...", influence, influence)
-    return np.asarray(np.sqrt(np.where(squared > 0.0, squared, 0.0) * (scale if units > 1 else 1.0)))
+def _total(values: Floats, weight: NDArray[np.generic] | None) -> Floats:
+    """Sum over units; one product of matrices where rows are the same for many weights."""
+    if weight is None:
+        return np.asarray(values.sum(axis=-1, keepdims=True))
+    return np.asarray(np.einsum("...l,...l->...", values, np.asarray(weight, np.float64)))[..., None]
+
+
+def standard_error(influence: Floats, weight: NDArray[np.generic] | None = None) -> Floats:
+    """√(L/(L−1)·Σ influence²) along the last axis, over L units."""
+    units = count_units(influence, weight)
+    squared = _total(influence * influence, weight)[..., 0]
+    scale = units / (units - 1) if units > 1 else 1.0
+    return np.asarray(np.sqrt(np.where(squared > 0.0, squared, 0.0) * scale))
 
 
 def proportion(
-    value: Floats, error: Floats, trials: NDArray[np.generic], units: int, fresh: bool, level: float
+    value: Floats, error: Floats | None, trials: NDArray[np.generic], units: int, fresh: bool, level: float
 ) -> tuple[Floats, Floats]:
     """Clopper–Pearson interval of a proportion, with the sample size its dependence leaves (Korn and Graubard 1998).
 
@@ -72,8 +119,8 @@ def proportion(
     ----------
     value : float array
         Observed proportion.
-    error : float array
-        Its standard error from independent units; used only if trials depend on each other.
+    error : float array or None
+        Its standard error from independent units; needed only if trials depend on each other.
     trials : array
         Number of trials.
     units : int
@@ -88,10 +135,24 @@ def proportion(
     -------
     (low, high)
     """
+    size = np.broadcast_to(effective_trials(value, error, trials, units, fresh), np.shape(value))
+    hits = value * size
+    if hits.size == 1:
+        return _clopper_pearson(hits, size, level)
+    if fresh and size.min() == size.max():  # whole numbers, many of them alike: at all κ, in many runs
+        few, back = np.unique(hits, return_inverse=True)
+        sizes = np.full(few.shape, size.flat[0])
+    else:  # alike at all κ beyond the longest run
+        new = np.ones(hits.shape, np.bool_)
+        new[..., 1:] = (hits[..., 1:] != hits[..., :-1]) | (size[..., 1:] != size[..., :-1])
+        few, sizes, back = hits[new], size[new], np.cumsum(new.reshape(-1)) - 1
+    low, high = _clopper_pearson(few, sizes, level)
+    return low[back].reshape(hits.shape), high[back].reshape(hits.shape)
+
+
+def _clopper_pearson(hits: Floats, size: Floats, level: float) -> tuple[Floats, Floats]:
     from scipy.special import betaincinv
 
-    size = effective_trials(value, error, trials, units, fresh)
-    hits = value * size
     tail = (1.0 - level) / 2
     with np.errstate(invalid="ignore"):
         low = np.where(hits <= 0.0, 0.0, betaincinv(hits, np.maximum(size - hits, 0.0) + 1.0, tail))
@@ -99,10 +160,12 @@ def proportion(
     return low, high
 
 
-def effective_trials(value: Floats, error: Floats, trials: NDArray[np.generic], units: int, fresh: bool) -> Floats:
+def effective_trials(
+    value: Floats, error: Floats | None, trials: NDArray[np.generic], units: int, fresh: bool
+) -> Floats:
     """Number of independent trials that would give this error; all of them where trials are independent."""
     size = np.asarray(trials, np.float64)
-    if fresh:
+    if fresh or error is None:
         return size
     binomial = value * (1.0 - value)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -110,14 +173,29 @@ def effective_trials(value: Floats, error: Floats, trials: NDArray[np.generic], 
     return np.asarray(np.minimum(size, np.where(np.isfinite(effective), effective, float(units))))
 
 
-def quantile(values: NDArray[np.floating[Any]], counts: NDArray[np.int64], share: float) -> float:
-    """Smallest value whose cumulative count reaches ``share`` of the total.
+def quantiles(values: NDArray[np.floating[Any]], counts: NDArray[Any], shares: Sequence[float]) -> list[Floats]:
+    """Smallest value, along the last axis, whose cumulative count reaches each share of the total.
 
     Examples
     --------
-    >>> quantile(np.array([1.0, 2.0, 3.0]), np.array([5, 4, 1]), 0.5)
-    1.0
+    >>> [float(q) for q in quantiles(np.array([1.0, 2.0, 3.0]), np.array([5, 4, 1]), (0.5, 0.9))]
+    [1.0, 2.0]
     """
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(counts[order])
-    return float(values[order][np.searchsorted(reached, share * reached[-1] - 1e-9)])
+    shape = np.broadcast_shapes(values.shape, counts.shape)
+    if counts.shape[-1] > 1 and counts.min() == counts.max() == 1:  # units: a sort is much faster than an order
+        ordered, reached = np.sort(values, axis=-1), np.arange(1, shape[-1] + 1)
+    else:
+        order = np.argsort(values, axis=-1, kind="stable")
+        counts, order = (np.broadcast_to(a, (*(1,) * (len(shape) - a.ndim), *a.shape)) for a in (counts, order))
+        ordered = np.take_along_axis(values.reshape(order.shape), order, axis=-1)
+        reached = np.cumsum(_reorder(counts, order), axis=-1)
+    wide = np.broadcast_to(ordered, shape)
+    out = []
+    for share in shares:
+        place = (reached < share * reached[..., -1:] - 1e-9).sum(axis=-1)
+        out.append(np.take_along_axis(wide, np.broadcast_to(place, shape[:-1])[..., None], axis=-1)[..., 0])
+    return out
+
+
+def _reorder(counts: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
+    return np.asarray(np.take_along_axis(counts, order, axis=-1))

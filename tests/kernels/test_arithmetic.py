@@ -41,7 +41,7 @@ def test_stationary_law_also_with_transient_states():
 def survival_of(form, kappa):
     """Survival curve that the thresholds of a form amount to."""
     if isinstance(form, FreshRow):
-        return form.thresholds / 2**32
+        return (form.cells + form.lows / 2.0**52) / 2.0**12
     assert isinstance(form, Steps)
     cells = np.diff(form.cells, prepend=0, axis=1) / 2**32
     alive = np.diff(form.start, prepend=0) / 2**32

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simspec
-from simspec.model import Cost, Iid, ParameterError
+from simspec.model import Cost, Iid, Markov, ParameterError
 
 
 def test_a_table_that_is_affine_prices_like_the_affine_cost():
@@ -58,9 +58,17 @@ def test_kappa_beyond_a_table_is_an_error_before_any_work():
 
 def test_cost_per_token_in_two_ways():
     """(a) one round over its tokens: the worst 1% are rounds of one token; (b) N tokens over N: the mean is 1/S."""
-    row = simspec.simulate(Iid(alpha=0.7), Cost(c_d=0.1), kappa=[4], windows=200_000).to_pandas().iloc[0]
+    lanes = Markov(alpha=0.7, rho=0.0, start="carry")
+    row = simspec.simulate(lanes, Cost(c_d=0.1), kappa=[4], windows=2**20).to_pandas().iloc[0]
     assert row["round_token_cost_p99"] == pytest.approx(1.4)
     assert row["round_token_cost_p50"] == pytest.approx(0.7)
     assert row["unit_token_cost_p50"] == pytest.approx(1 / row["speedup"], rel=0.02)
     assert row["unit_token_cost_p50"] < row["unit_token_cost_p99"] < row["round_token_cost_p99"]
-    assert row["unit_tokens"] == pytest.approx(1024 * 2.77, rel=0.01)
+    assert row["unit_tokens"] == pytest.approx(row["rounds"] / row["units"] * 2.77, rel=0.01)
+
+
+def test_the_unit_of_fresh_windows_is_a_window():
+    row = simspec.simulate(Iid(alpha=0.7), Cost(c_d=0.1), kappa=[4], windows=200_000).to_pandas().iloc[0]
+    assert row["units"] == row["rounds"]
+    assert row["unit_tokens"] == pytest.approx(row["mean_tokens"])
+    assert row["unit_token_cost_p99"] == row["round_token_cost_p99"]

@@ -24,6 +24,8 @@ from simspec.run.compare import compare
 from simspec.run.engine import Job, play
 from simspec.run.schema import TABLES
 from simspec.run.sweep import sweep
+from simspec.run.tables import Block, chunk_table, count_table
+from simspec.stats.counts import round_sums
 
 DATA = Path(__file__).parents[2] / "scenarios" / "data"
 CARRIED = {"type": "markov", "alpha": 0.7, "rho": 0.3, "start": "carry"}
@@ -51,15 +53,12 @@ def rewrite(folder, change, part=0, name="chunks"):
 def plant(folder, process, windows, seed):
     """Put another law under the ids of the only simulation of a run."""
 
-    def change(frame):
-        kappas = tuple(int(k) for k in frame["kappa"].unique())
-        job = Job(Simulation(process), kappas, windows, seed)
-        frame[[n if n == "n" else f"sum_{n}" for n in SUMS]] = np.concatenate(
-            [t.sums for t in play(job, range(job.layout.chunks))]
-        )
-        return frame
-
-    rewrite(folder, change)
+    kappas = tuple(int(k) for k in pq.read_table(store.part_path(folder, "chunks", 0))["kappa"].unique().to_pylist())
+    job = Job(Simulation(process), kappas, windows, seed)
+    block = Block(job, play(job, range(job.layout.chunks)), [], 0.95)
+    for name, made in (("chunks", chunk_table([block])), ("counts", count_table([block]))):
+        own = made.to_pandas()
+        rewrite(folder, lambda frame, own=own: own.assign(simulation_id=frame["simulation_id"].iloc[0]), name=name)
 
 
 def cli(*arguments):
@@ -147,7 +146,7 @@ def test_a_planted_shift_is_found_at_the_budget_named_and_nothing_at_a_pilot(run
 
 def test_the_same_words_find_a_shift_that_other_words_hide(run):
     """A regression on the same seed: the shared words cancel, so a small run suffices."""
-    small = {"kappa": [4], "cost": {}, "process": {"type": "iid", "alpha": 0.7}, "windows": 100_000}
+    small = {"kappa": [4], "cost": {}, "process": CARRIED | {"rho": 0.05}, "windows": 100_000}
     first, second = run(**small), run(**small)
 
     def change(frame):
@@ -169,6 +168,59 @@ def test_the_same_words_find_a_shift_that_other_words_hide(run):
     assert "mean_drafted" not in {row.quantity for row in found.differences}
     rewrite(second, lambda frame: frame.assign(seed=np.uint64(9)))
     assert not compare(first, second).differs
+
+
+FRESH = {"kappa": [4], "cost": {}, "process": {"type": "iid", "alpha": 0.7}}
+
+
+def grow(folder, *chunks):
+    """Append whole chunks of fresh windows, with these counts of A = 0 … 4, to a small run."""
+    tables = {name: pq.read_table(store.part_path(folder, name, 0)).to_pandas() for name in ("chunks", "counts")}
+    for counts in chunks:
+        row = tables["chunks"].iloc[[0]].assign(chunk=tables["chunks"]["chunk"].max() + 1)
+        row[[n if n == "n" else f"sum_{n}" for n in SUMS]] = counts @ round_sums(np.full(5, 4), np.arange(5))
+        tables["chunks"] = pd.concat([tables["chunks"], row], ignore_index=True)
+        tables["counts"]["count"] += counts
+    for name, frame in tables.items():
+        rewrite(folder, lambda _, frame=frame: frame, name=name)
+
+
+def test_fresh_windows_are_the_units_and_equal_chunks_are_shared(run):
+    """Equal chunks in both, one more in the second: the difference has variance σ²(1/N − 1/M)."""
+    first, second, third = (run(**FRESH, windows=1000) for _ in range(3))
+    n, plain = int(compare(first, second).pairs["rounds_a"].iloc[0]), np.array([300, 210, 147, 103, 240])
+    grow(first, plain)
+    grow(second, plain, plain)
+    grow(third, 2 * plain)  # the same address with another number of windows: these are not compared
+    found = compare(first, second)
+    pair = found.pairs.iloc[0]
+    assert (pair["how"], pair["units_a"], pair["units_b"]) == ("paired", n + 1000, n + 2000)
+    counts = pq.read_table(store.part_path(second, "counts", 0)).to_pandas()
+    spread = np.repeat(counts["accepted"], counts["count"]).var()
+    error = found.frame.query("quantity == 'mean_accepted'")["error"].iloc[0]
+    assert error == pytest.approx(np.sqrt(spread * (1 / (n + 1000) - 1 / (n + 2000))), rel=0.02)
+    assert compare(first, third).pairs["how"].iloc[0] == "paired"
+    rewrite(third, lambda frame: frame.assign(seed=np.uint64(9)))
+    assert compare(first, third).pairs["how"].iloc[0] == "independent"
+
+
+def test_a_chunk_of_the_same_address_that_differs_shares_nothing(run):
+    """The same words give the same integers; where they do not, they were others."""
+    first, second = (run(**FRESH, windows=1000) for _ in range(2))
+    grow(first, np.array([300, 210, 147, 103, 240]))
+    grow(second, np.array([301, 209, 147, 103, 240]))
+    found = compare(first, second)
+    assert found.pairs["how"].iloc[0] == "independent"
+    assert not found.differs
+
+
+def test_counts_that_do_not_add_up_to_their_chunks_are_left_out(run):
+    first, second = (run(process={"type": "iid", "alpha": [0.6, 0.7]}) for _ in range(2))
+    rewrite(second, lambda f: f.assign(count=f["count"] + (f.index == 1)), name="counts")
+    found = compare(first, second)
+    assert [entry.why for entry in found.left_out] == ["its counts do not add up to its chunks"]
+    assert found.compared["simulations"] == 2
+    assert len(found.pairs) == 5
 
 
 def test_what_only_one_has_is_listed_and_the_rest_goes_on(run):
@@ -296,7 +348,7 @@ def test_all_parts_unreadable_is_bad_input(run):
 
 
 def test_a_single_unit_is_left_out(run):
-    first, second = run(kappa=[2]), run(kappa=[2], seed=2)
+    first, second = (run(kappa=[2], process=CARRIED, seed=seed) for seed in (1, 2))
     rewrite(second, lambda frame: frame.drop_duplicates("simulation_id"))
     with pytest.raises(DatasetError, match="single unit"):
         compare(first, second)

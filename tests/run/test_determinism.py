@@ -60,7 +60,7 @@ def test_threads_and_a_spawned_process_write_the_same_bytes(tmp_path):
     ids=lambda p: p.type,
 )
 def test_any_order_of_chunks_gives_the_same_integers(process):
-    job = Job(Simulation(process), (1, 4), 700_000, 5)
+    job = Job(Simulation(process), (1, 4), 2_000_000, 5)
     assert len(job.pieces()) > 3
 
     def shuffled(pieces):
@@ -86,8 +86,9 @@ def test_one_chunk_can_be_played_alone():
 def test_kappa_cost_and_budget_do_not_move_the_words():
     """Common random numbers: more κ or more windows change nothing of what was there."""
     simulation = Simulation(Markov(alpha=0.7, rho=0.3, start="carry"))
-    ((_, (alone,)),) = run_jobs([Job(simulation, (4,), 200_000, 3)])
-    ((_, many),) = run_jobs([Job(simulation, (0, 2, 4, 8), 400_000, 3)])
+    short, long = Job(simulation, (4,), 1_000_000, 3), Job(simulation, (0, 2, 4, 8), 2_000_000, 3)
+    assert short.layout.rounds == long.layout.rounds
+    ((_, (alone,)),), ((_, many),) = run_jobs([short]), run_jobs([long])
     assert np.array_equal(many[2].sums[: len(alone.sums)], alone.sums)
 
 

@@ -194,4 +194,4 @@ def test_generations_report_the_rounds_that_were_run(tmp_path):
     ).estimates
     assert (own["rounds"] >= 100_000).all()
     assert (own["units"] == own["units"].iloc[0]).all()
-    assert (own["rounds"].iloc[0]) == own["units"].iloc[0] * 128
+    assert (own["rounds"].iloc[0]) % (own["units"].iloc[0] * 128) == 0  # whole generations, equally many per lane

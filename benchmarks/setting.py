@@ -1,0 +1,54 @@
+"""Which questions are timed?  One set of numbers, read by simspec's arms, by every peer and by the exact laws."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+ALPHA, RHO, KAPPA = 0.8, 0.3, 8
+AFTER_ACCEPT = ALPHA + RHO * (1.0 - ALPHA)
+AFTER_REJECT = ALPHA * (1.0 - RHO)
+
+TOKENS = 512
+DRIFT_START, DRIFT_END, DRIFT_KAPPA = 0.9, 0.4, 6
+DRIFT_RATES: FloatArray = DRIFT_START + (DRIFT_END - DRIFT_START) * np.arange(TOKENS) / (TOKENS - 1)
+"""Acceptance rate of the token at each output position."""
+
+MOVES: FloatArray = np.array([[0.90, 0.08, 0.02], [0.05, 0.90, 0.05], [0.02, 0.08, 0.90]])
+REGIMES: FloatArray = np.array([0.95, 0.75, 0.40])
+"""Three hidden regimes: row = regime now, moved once per drafted token after its outcome."""
+
+MIX_ALPHAS, MIX_WEIGHTS = (0.95, 0.75, 0.45), (0.5, 0.3, 0.2)
+"""Rates of requests and their shares of the requests."""
+BETA_MEAN, BETA_RHO = 0.7, 0.1
+BETA_A = BETA_MEAN * (1.0 / BETA_RHO - 1.0)
+BETA_B = (1.0 - BETA_MEAN) * (1.0 / BETA_RHO - 1.0)
+
+LONGEST, POLICY_START = 16, 8
+"""Where a policy sets kappa it stays in 1 … `LONGEST`; every lane and every generation starts at `POLICY_START`."""
+
+
+def follow(kappa: int, full: bool) -> int:
+    """The "+2/−1" heuristic: kappa of the next round.
+
+    Examples
+    --------
+    >>> follow(8, True), follow(1, False), follow(15, True)
+    (10, 1, 16)
+    """
+    return min(max(kappa + 2 if full else kappa - 1, 1), LONGEST)
+
+
+def fixed_kappa(case: str) -> int:
+    """The draft length of a case whose rounds all have the same one."""
+    return DRIFT_KAPPA if case.startswith("drift") else KAPPA
+
+
+CASES = (
+    "iid", "markov", "drift", "hmm", "beta requests", "discrete requests",
+    "iid fixed", "markov fixed", "drift fixed", "iid heuristic", "markov heuristic", "drift heuristic",
+)  # fmt: skip
+"""What a peer can simulate: a process at its `fixed_kappa`, or "<process> <policy>" as the general loop has it."""

@@ -1,0 +1,102 @@
+"""Fresh windows: no window is looked at, only which of 4096 cells of the unit interval its word fell into.
+
+A word of 64 bits serves five windows, 12 bits each.  A threshold between two cells is exact; one inside a cell asks the
+windows of that cell for 52 more bits, which have an address (chunk, cell, number in the cell).  So windows have 64-bit
+uniforms, and the count at one threshold depends on no other: a run at κ ≤ 32 and a run at κ ≤ 8 agree where they meet.
+"""
+
+import numpy as np
+
+from simspec.kernels.jit import njit
+from simspec.kernels.words import GENERATORS, aside, next_words, seed_generators, word_of
+
+CELL_BITS = 12
+CELLS = 2**CELL_BITS
+LOW_BITS = 64 - CELL_BITS
+PER_WORD = 64 // CELL_BITS
+_BUFFER = 512
+_MASK = np.uint64(CELLS - 1)
+_SHIFT_1, _SHIFT_2, _SHIFT_3, _SHIFT_4 = (np.uint64(CELL_BITS * i) for i in range(1, PER_WORD))
+_ONE = np.uint32(1)
+
+
+@njit
+def count_cells(keys, first, windows, cells, lows, runs):
+    """``runs[i, g]`` += windows of chunk ``first`` + i whose uncapped run is g; the last bin holds all longer ones.
+
+    ``windows[i]``: windows of that chunk.  P(run > j) = (cells[j]·2⁵² + lows[j])/2⁶⁴, non-increasing in j.
+    """
+    state = np.empty((4, GENERATORS), np.uint64)
+    pairs = np.empty(_BUFFER, np.uint64)
+    counts = np.zeros(CELLS, np.uint32)
+    for i in range(windows.size):
+        seed_generators(keys, first + i, state)
+        fill_cells(state, pairs, windows[i], counts)
+        left = below = windows[i]
+        top = CELLS
+        for j in range(cells.size):
+            for cell in range(cells[j], top):
+                below -= counts[cell]
+            top = cells[j]
+            longer = below + inside(keys, first + i, cells[j], lows[j], counts)
+            runs[i, j] += left - longer
+            left = longer
+        runs[i, cells.size] += left
+        counts[:] = 0
+
+
+@njit
+def fill_cells(state, pairs, windows, counts):
+    """``counts[cell]`` += windows whose word falls into the cell."""
+    todo = windows
+    while todo > 0:
+        next_words(state, pairs)
+        whole = min(todo // PER_WORD, pairs.size)
+        for i in range(whole):
+            word = pairs[i]
+            counts[word & _MASK] += _ONE
+            counts[(word >> _SHIFT_1) & _MASK] += _ONE
+            counts[(word >> _SHIFT_2) & _MASK] += _ONE
+            counts[(word >> _SHIFT_3) & _MASK] += _ONE
+            counts[(word >> _SHIFT_4) & _MASK] += _ONE
+        todo -= PER_WORD * whole
+        if whole < pairs.size:
+            for piece in range(todo):
+                counts[(pairs[whole] >> np.uint64(CELL_BITS * piece)) & _MASK] += _ONE
+            todo = 0
+
+
+@njit
+def inside(keys, chunk, cell, low, counts):
+    """Windows of a cell whose further bits lie below ``low``."""
+    hits = 0
+    if low > np.uint64(0):
+        base = aside(keys, np.uint64(CELLS * chunk + cell))
+        for number in range(counts[cell]):
+            hits += word_of(base, number) >> np.uint64(CELL_BITS) < low
+    return hits
+
+
+@njit
+def list_cells(keys, chunk, cells, lows, runs):
+    """``runs[w]`` = uncapped run of window w of a chunk, capped at cells.size: the windows behind `count_cells`."""
+    state = np.empty((4, GENERATORS), np.uint64)
+    pairs = np.empty(_BUFFER, np.uint64)
+    seen = np.zeros(CELLS, np.int64)
+    sure = np.zeros(CELLS + 1, np.int64)  # thresholds above the whole cell
+    for j in range(cells.size):
+        sure[: cells[j]] += 1
+    seed_generators(keys, chunk, state)
+    for w in range(runs.size):
+        if w % (PER_WORD * _BUFFER) == 0:
+            next_words(state, pairs)
+        place = w % (PER_WORD * _BUFFER)
+        shift = np.uint64(CELL_BITS * (place % PER_WORD))
+        cell = np.int64((pairs[place // PER_WORD] >> shift) & _MASK)
+        j = sure[cell]
+        if j < cells.size and cells[j] == cell:
+            low = word_of(aside(keys, np.uint64(CELLS * chunk + cell)), seen[cell]) >> np.uint64(CELL_BITS)
+            while j < cells.size and cells[j] == cell and low < lows[j]:
+                j += 1
+        seen[cell] += 1
+        runs[w] = j

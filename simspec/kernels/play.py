@@ -1,0 +1,218 @@
+"""Which kernel plays which form?  One table; a chunk in, integers out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simspec.kernels import loop
+from simspec.kernels.arithmetic import levels, padded_levels
+from simspec.kernels.cells import count_cells, list_cells
+from simspec.kernels.chain import count_chain
+from simspec.kernels.forms import Dense, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
+from simspec.kernels.steps import count_steps
+from simspec.kernels.tally import SUMS, Tally, fold
+from simspec.kernels.words import LANES
+
+_NEVER, _ALWAYS = 0, 2**32
+_NO_LEVELS = np.zeros(0, np.int32)
+_HOME = np.zeros(LANES, np.int32)
+_NO_URN = np.zeros(0)
+_UNRECORDED = np.zeros((3, 0, LANES), np.int32)
+_ROOM = 2**14
+"""Rounds per lane for which there is always room; before more are listed they are counted."""
+
+
+def fresh_runs(form: FreshRow, keys: np.ndarray, first: int, windows: np.ndarray) -> np.ndarray:
+    """``out[i, g]`` = windows of chunk ``first`` + i whose run is g; the last bin holds all longer ones."""
+    out = np.zeros((len(windows), len(form.cells) + 1), np.int64)
+    count_cells(keys, first, windows, form.cells, form.lows, out)
+    return out
+
+
+def play(
+    form: Form, keys: np.ndarray, chunk: int, lanes: int, length: int, kappa: int, policy: Policy | None = None
+) -> Tally:
+    """Tally of one chunk of ``lanes`` lanes with ``length`` rounds each, or requests if the form has them.
+
+    Parameters
+    ----------
+    form : Form
+        Not `FreshRow` without a policy, whose chunks have no lanes: see `fresh_runs`.
+    kappa : int
+        Draft length; with a policy the first one.
+    policy : Policy, optional
+        Default: the same κ in every round.  Forms that move per draft or replay rounds have none.
+    """
+    if policy is not None and not isinstance(form, (FreshRow, Rows, Requests, Urn, Dense)):
+        raise TypeError(f"a {type(form).__name__} is played at a fixed κ only")
+    if policy is None and isinstance(form, Rows) and form.two_state:
+        return _chain(form, keys, chunk, lanes, length, kappa)
+    return _PLAYERS[type(form)](form, keys, chunk, lanes, length, kappa, policy)
+
+
+def rounds_of(
+    form: Form, keys: np.ndarray, chunk: int, lanes: int, length: int, kappa: int, most: int = 2**31
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rounds of a chunk: position, drafts and accepted length, int32 (rounds, lanes) each; −1 drafts: none.
+
+    The same words give the same rounds as in `play` and `fresh_runs`; fresh windows stand in one column.  At most the
+    first ``most`` rounds of each lane are given.  What is the same in all rounds is one number, seen as an array.
+    """
+    if isinstance(form, FreshRow):
+        runs = np.empty(lanes * min(length, most), np.int32)
+        list_cells(keys, chunk, form.cells, form.lows, runs)
+        return _all_alike(np.minimum(runs, kappa, out=runs)[:, None], kappa)
+    if isinstance(form, Steps):
+        raw = np.empty((min(length, most), LANES), np.int32)
+        step_runs(form, keys, chunk, lanes, len(raw), kappa, raw)
+        return _all_alike(raw[:, :lanes], kappa)
+    if isinstance(form, Replay):
+        position, drafted, accepted = _replay_rounds(form, chunk, lanes, kappa)[:, :most]
+        return position, drafted, accepted
+    where = (form, keys, chunk, lanes, length, kappa, None)
+    if isinstance(form, Rows):
+        most = min(length, most)
+    elif most > _ROOM:
+        most = min(_loop(*where)[1], most)
+    out = np.empty((3, most, LANES), np.int32)
+    played = min(_loop(*where, out)[1], most)
+    if isinstance(form, Rows):
+        return _all_alike(out[2, :, :lanes], kappa)
+    position, drafted, accepted = out[:, :played, :lanes]
+    return position, drafted, accepted
+
+
+def _all_alike(accepted: np.ndarray, kappa: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rounds without positions and with κ drafts each."""
+    position, drafted = (np.broadcast_to(np.int32(value), accepted.shape) for value in (0, kappa))
+    return position, drafted, accepted
+
+
+def _chain(form: Rows, keys: np.ndarray, chunk: int, lanes: int, rounds: int, kappa: int) -> Tally:
+    table = padded_levels(form.thresholds, _NEVER)
+    runs = np.zeros((LANES, kappa + 1), np.int64)
+    count_chain(keys, chunk, rounds, kappa, table[0], table[1], levels(form.start)[0], runs)
+    return fold(runs[:lanes], kappa)
+
+
+def _rows(form: Any, *where: Any) -> Tally:
+    return _loop(form, *where)[0]
+
+
+def _loop(
+    form: Form, keys: np.ndarray, chunk: int, lanes: int, quota: int, kappa: int, policy: Policy | None,
+    raw: np.ndarray = _UNRECORDED,
+) -> tuple[Tally, int]:  # fmt: skip
+    """Tally of a chunk by the general loop, and rounds in lock step."""
+    chosen = policy or Policy(lowest=kappa, highest=kappa)
+    longest = max(kappa, chosen.highest)
+    process, ends = _LOOP_ARGUMENTS[type(form)](form, chunk, lanes, longest)
+    own = loop.no_policy() if chosen.own is None else loop.own_policy(chosen.own)
+    kind = loop.OWN if chosen.own is not None else loop.FIXED if policy is None else loop.HEURISTIC
+    numbers = np.array([chosen.up, chosen.down, chosen.lowest, longest], np.int32)
+    sums, histogram = np.zeros((lanes, len(SUMS)), np.int64), np.zeros((longest + 1, longest + 1), np.int64)
+    discarded = np.zeros(LANES, np.int64)
+    choice = (np.int32(kappa), kind, numbers, own)
+    played = loop.kernel()(keys, chunk, lanes, quota, *process, *ends, *choice, sums, histogram, discarded, raw)
+    return Tally(kappa, sums, histogram), played
+
+
+def _row_arguments(
+    thresholds: np.ndarray, walk: int, start: np.ndarray = _NO_LEVELS, follow: Any = None, offsets: np.ndarray = _HOME,
+    classes: np.ndarray = _NO_LEVELS,
+) -> tuple[Any, ...]:  # fmt: skip
+    on_reject, on_full = (np.ascontiguousarray(x, np.int32) for x in follow or (_NO_LEVELS, _NO_LEVELS))
+    return padded_levels(thresholds, _NEVER), walk, on_reject, on_full, start, offsets, classes, _NO_URN
+
+
+_ENDLESS = (_NO_LEVELS, _NO_LEVELS, 0)
+
+
+def _fresh(form: FreshRow, chunk: int, lanes: int, longest: int) -> Any:
+    coarse = form.cells * 2**20 + (form.lows >> np.uint64(32)).astype(np.int64)
+    return _row_arguments(coarse[None, :longest], loop.KEEP), _ENDLESS
+
+
+def _carried(form: Rows, chunk: int, lanes: int, longest: int) -> Any:
+    start = levels(form.start[:-1])
+    return _row_arguments(form.thresholds, loop.CARRY, start, (form.on_reject, form.on_full)), _ENDLESS
+
+
+def _requests(form: Requests, chunk: int, lanes: int, longest: int) -> Any:
+    offsets, lengths = _HOME, np.full(LANES, form.ends.tokens, np.int32)
+    if form.offsets is not None:  # lanes that are not in use play the last request, unseen
+        own = np.minimum(np.arange(LANES), lanes - 1)
+        offsets = form.offsets[own].astype(np.int32)
+        lengths = np.diff(form.offsets)[own].astype(np.int32)
+    walk = loop.ALONG if form.along else loop.KEEP
+    process = _row_arguments(form.thresholds, walk, offsets=offsets, classes=levels(form.classes))
+    return process, _ends(form, lengths)
+
+
+def _urn(form: Urn, chunk: int, lanes: int, longest: int) -> Any:
+    nothing = np.zeros((1, 8), np.int64)
+    process = (*_row_arguments(nothing, loop.KEEP)[:-1], np.array([form.alpha, form.rho]))
+    return process, _ends(form, np.full(LANES, form.ends.tokens, np.int32))
+
+
+def _dense(form: Dense, chunk: int, lanes: int, longest: int) -> Any:
+    return _requests(form.requests(chunk, lanes, longest), chunk, lanes, longest)
+
+
+def _ends(form: Requests | Urn, lengths: np.ndarray) -> Any:
+    random = form.ends.bits.size > 0
+    return _NO_LEVELS if random else lengths, levels(form.ends.bits), int(form.ends.truncate)
+
+
+def step_runs(
+    form: Steps, keys: np.ndarray, chunk: int, lanes: int, rounds: int, kappa: int,
+    raw: np.ndarray = _UNRECORDED[0],
+) -> np.ndarray:  # fmt: skip
+    """``out[lane, a]`` = windows of the lane with accepted length a; ``raw[round, lane]`` receives the first ones."""
+    moves = padded_levels(np.concatenate([form.after_reject, form.after_full]), _ALWAYS)
+    tables = (padded_levels(form.cells, _ALWAYS), moves, padded_levels(form.start[None, :], _ALWAYS))
+    runs = np.zeros((LANES, kappa + 1), np.int64)
+    count_steps(keys, chunk, rounds, kappa, *tables, runs, raw)
+    return runs[:lanes]
+
+
+def _steps(form: Steps, keys: np.ndarray, chunk: int, lanes: int, rounds: int, kappa: int, policy: None) -> Tally:
+    return fold(step_runs(form, keys, chunk, lanes, rounds, kappa), kappa)
+
+
+def _replay(
+    form: Replay, keys: np.ndarray, chunk: int, lanes: int, repeats: int, kappa: int, policy: None = None
+) -> Tally:
+    """The requests of one chunk at min(A, κ)."""
+    out = np.zeros((lanes, kappa + 1), np.int64)
+    for lane in range(lanes):
+        out[lane] = np.bincount(np.minimum(form.of_lane(chunk, lane), kappa), minlength=kappa + 1) * repeats
+    return fold(out, kappa)
+
+
+def _replay_rounds(form: Replay, chunk: int, lanes: int, kappa: int) -> np.ndarray:
+    each = [np.minimum(form.of_lane(chunk, lane), kappa) for lane in range(lanes)]
+    out = np.zeros((3, max(map(len, each)), lanes), np.int32)
+    out[1] = -1
+    for lane, accepted in enumerate(each):
+        n = len(accepted)
+        out[0, :n, lane] = np.cumsum(accepted + 1) - accepted - 1
+        out[1, :n, lane], out[2, :n, lane] = kappa, accepted
+    return out
+
+
+_LOOP_ARGUMENTS: dict[type, Callable[..., Any]] = {
+    FreshRow: _fresh,
+    Rows: _carried,
+    Requests: _requests,
+    Urn: _urn,
+    Dense: _dense,
+}
+_PLAYERS: dict[type, Callable[..., Tally]] = {
+    **dict.fromkeys(_LOOP_ARGUMENTS, _rows),
+    Steps: _steps,
+    Replay: _replay,
+}

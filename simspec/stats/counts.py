@@ -1,0 +1,302 @@
+"""What was counted?  The tallies of one simulation, or of many alike, as independent units that errors come from.
+
+The unit is a lane, a generation or a request, one entry each.  Where windows are independent the unit is the window: an
+entry then holds all windows of one uncapped run G, the accepted length at κ is min(G, κ), and the histogram of the
+longest draft says everything about every κ.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simspec.kernels.tally import SUMS, Tally
+from simspec.model import Cost
+from simspec.stats.intervals import Floats, Ratio, effective_trials, proportion, ratio
+
+Ints = NDArray[np.int64]
+FEW_EVENTS = 50
+"""Below so many effective rejections (or acceptances) an interval from the spread of units is not trusted alone."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What every estimate starts from; "…" stands for nothing, or for (simulations, 1) where many are held at once.
+
+    The 1 is the place of costs, so that counts (simulations, 1, κ, units) meet prices (costs, κ, units).
+
+    Attributes
+    ----------
+    kappas : tuple of int
+    sums : int64 array (…, κ, units, 8)
+        Totals of one unit per entry, columns as in `simspec.kernels.tally.SUMS`.
+    weight : int64 array (…, units), with a 1 for κ where "…" is not empty
+        Units alike per entry: windows of that run where windows are independent, else 1.
+    drafted, accepted : int64 array (κ, cells)
+        The kinds of rounds that occurred at each κ, padded.
+    rounds : int64 array (…, κ, cells)
+        How often each occurred; 0 in the padding.
+    fresh : bool
+        Whether windows are independent (then proportions use windows as trials).
+    """
+
+    kappas: tuple[int, ...]
+    sums: Ints
+    weight: Ints
+    drafted: Ints
+    accepted: Ints
+    rounds: Ints
+    fresh: bool
+
+    @staticmethod
+    def of(tallies: Sequence[Tally], fresh: bool) -> Counts:
+        """Counts of one simulation from its tallies, by ascending κ.
+
+        Examples
+        --------
+        >>> from simspec.kernels.tally import fold
+        >>> own = Counts.of([fold(np.array([[3, 2, 1]]), kappa) for kappa in (1, 2)], fresh=True)
+        >>> own.units, own.weight.tolist(), own.total("accepted").tolist()
+        (6, [3, 2, 1], [3, 4])
+        """
+        many = Counts.stack([tallies], fresh)
+        lead = (0, 0)
+        return Counts(
+            many.kappas, many.sums[lead], many.weight[(*lead, 0)], many.drafted, many.accepted, many.rounds[lead], fresh
+        )
+
+    @staticmethod
+    def stack(simulations: Sequence[Sequence[Tally]], fresh: bool) -> Counts:
+        """Counts of simulations with equal κ and equally many units."""
+        kappas = tuple(t.kappa for t in simulations[0])
+        if fresh:
+            return Counts.windows(kappas, np.stack([own[-1].histogram[-1] for own in simulations]))
+        sums = np.stack([[t.sums for t in own] for own in simulations])[:, None]
+        drafted, accepted, rounds = _cells(simulations)
+        return Counts(kappas, sums, np.ones((1, 1, 1, sums.shape[-2]), np.int64), drafted, accepted, rounds, fresh)
+
+    @staticmethod
+    def windows(kappas: tuple[int, ...], runs: Ints) -> Counts:
+        """Counts of independent windows; ``runs[simulation, g]`` windows have run g, longest draft and beyond last."""
+        sums = run_sums(kappas, runs.shape[1])
+        accepted = sums[..., SUMS.index("accepted")]
+        drafted, weight = np.broadcast_to(np.array(kappas)[:, None], accepted.shape), runs[:, None, None]
+        return Counts(kappas, sums[None, None], weight, drafted, accepted, weight, True)
+
+    @property
+    def units(self) -> int:
+        """Independent units of one simulation."""
+        return int(self.weight.reshape(-1, self.weight.shape[-1])[0].sum())
+
+    def by_unit(self, name: str) -> Floats:
+        """One column as floats, (…, κ, units)."""
+        return self.sums[..., SUMS.index(name)].astype(np.float64)
+
+    @functools.cached_property
+    def totals(self) -> Ints:
+        """All columns summed over units, (…, κ, 8)."""
+        return np.asarray(np.einsum("...ux,...u->...x", self.sums, self.weight))
+
+    def total(self, name: str) -> Ints:
+        """One column summed over units, (…, κ)."""
+        return np.asarray(self.totals[..., SUMS.index(name)])
+
+    def cost_by_unit(self, cost: Cost | Prices) -> Floats:
+        """Cost of the rounds of each unit in plain target steps, (…, κ, units); (…, costs, κ, units) of `Prices`."""
+        price = cost if isinstance(cost, Prices) else Prices.of(cost, self.kappas[-1])
+        n, drafted = self.by_unit("n"), self.by_unit("drafted")
+        kappas = np.array(self.kappas)
+        full = price.base[..., kappas]
+        spent = full[..., None] * n
+        lacking = kappas[:, None] * n - drafted
+        missing = (lacking * self.weight).sum(axis=-1)
+        if missing.any():
+            # rounds cut short save in proportion to the drafts they lack: exact in total, per unit if cost is linear
+            saved = ((full[..., None] - price.base[..., self.drafted]) * self.rounds).sum(axis=-1)
+            spent = spent - (saved / np.where(missing > 0, missing, 1.0))[..., None] * lacking
+        return np.asarray(spent + price.c_r[..., None, None] * self.by_unit("rejected"))
+
+    @functools.cached_property
+    def _rare(self) -> dict[float, Rare]:
+        return {}
+
+    def rare(self, level: float) -> Rare:
+        """The same for every cost, so computed once per level."""
+        if level not in self._rare:
+            self._rare[level] = self._find_rare(level)
+        return self._rare[level]
+
+    @functools.cached_property
+    def events(self) -> tuple[Ratio, Ratio]:
+        """Share of rounds with a rejection, and with an acceptance."""
+        n = self.by_unit("n")
+        rejected, accepted = self.by_unit("rejected"), n - self.by_unit("zero")
+        return ratio(rejected, n, self.weight), ratio(accepted, n, self.weight)
+
+    def error_of(self, share: Ratio) -> Floats | None:
+        """Error that a share of rounds needs: none where rounds are independent."""
+        return None if self.fresh else share.error
+
+    def _find_rare(self, level: float) -> Rare:
+        """Largest plausible errors where rejections, or acceptances, are too few for the spread of units to show."""
+        trials, (rejected, accepted) = self.total("n"), self.events
+        sizes = [effective_trials(own.value, self.error_of(own), trials, self.units, self.fresh) for own in self.events]
+        lost, kept = rejected.value * sizes[0], (1.0 - rejected.value) * sizes[0]
+        drafting = np.array(self.kappas) > 0
+        few = drafting & (np.minimum(lost, accepted.value * sizes[1]) < FEW_EVENTS)
+        few_ends = drafting & (np.minimum(lost, kept) < FEW_EVENTS)
+
+        def chance(own: Ratio, where: NDArray[np.bool_]) -> Floats:
+            out, value, error = np.zeros(where.shape), own.value[where], self.error_of(own)
+            known = None if error is None else error[where]
+            all_trials = np.broadcast_to(trials, where.shape)[where]
+            low, high = proportion(value, known, all_trials, self.units, self.fresh, level)
+            out[where] = np.maximum(high - value, value - low)
+            return out
+
+        rejection = chance(rejected, few | few_ends) if (few | few_ends).any() else np.zeros(few.shape)
+        ends = np.where(few_ends, rejection, 0.0)
+        if not few.any():
+            return Rare(np.zeros(few.shape), np.zeros(few.shape), ends)
+        acceptance = chance(accepted, few)
+        (lost_2, lost_4), (gained_2, gained_4) = self._sizes()
+        return Rare(
+            np.where(few, np.maximum(rejection * lost_2, acceptance * gained_2), 0.0),
+            np.where(few, np.maximum(rejection * lost_4, acceptance * gained_4), 0.0),
+            ends,
+        )
+
+    def _sizes(self) -> list[list[Floats]]:
+        """Root mean square, and of squares, of what a rejection loses (κ_i − A) and of what an acceptance gains (A)."""
+        out = []
+        for size in (self.drafted - self.accepted, self.accepted):
+            count = np.where(size > 0, self.rounds, 0).astype(np.float64)
+            total = count.sum(axis=-1)
+            worst = np.array(self.kappas, float)  # nothing of the kind was seen: it may be as large as it can
+            out.append([
+                np.sqrt(np.where(total > 0, (count * size**power).sum(axis=-1) / np.maximum(total, 1.0), worst**power))
+                for power in (2, 4)
+            ])  # fmt: skip
+        return out
+
+
+def run_sums(kappas: Sequence[int], length: int) -> Ints:
+    """The eight sums of one window by κ and uncapped run 0 … length − 1, (κ, length, 8).
+
+    Examples
+    --------
+    >>> run_sums([1], 3)[0, :, SUMS.index("accepted")].tolist()
+    [0, 1, 1]
+    """
+    kappa = np.array(kappas)[:, None]
+    accepted = np.minimum(np.arange(length), kappa)
+    return round_sums(np.broadcast_to(kappa, accepted.shape), accepted)
+
+
+def fold_sums(runs: Ints, kappas: Sequence[int]) -> Ints:
+    """The eight sums of windows counted by run, (…, κ, 8): `run_sums` added up, without a table.
+
+    Examples
+    --------
+    >>> fold_sums(np.array([3, 2, 1]), [1, 2])[:, SUMS.index("accepted_sq")].tolist()
+    [3, 6]
+    """
+    kappa = np.array(kappas)
+    longer = np.cumsum(runs[..., ::-1], axis=-1)[..., ::-1]  # windows whose run is at least j
+    n, full, j = longer[..., :1], longer[..., kappa], np.arange(runs.shape[-1])
+    accepted = np.cumsum(longer, axis=-1)[..., kappa] - n
+    columns = {
+        "n": n, "accepted": accepted, "accepted_sq": np.cumsum((2 * j - 1) * longer, axis=-1)[..., kappa] + n,
+        "rejected": n - full, "accepted_rejected": accepted - kappa * full, "drafted": kappa * n,
+        "zero": n - longer[..., np.minimum(kappa, 1)] * (kappa > 0), "tokens": accepted + n,
+    }  # fmt: skip
+    out = np.empty((*accepted.shape, len(SUMS)), np.int64)
+    for i, name in enumerate(SUMS):
+        out[..., i] = columns[name]
+    return out
+
+
+def round_sums(drafted: Ints, accepted: Ints) -> Ints:
+    """The eight sums of one round that discards nothing, as a last axis."""
+    rejected = (accepted < drafted).astype(np.int64)
+    columns: dict[str, Any] = {
+        "n": np.ones_like(accepted), "accepted": accepted, "accepted_sq": accepted**2, "rejected": rejected,
+        "accepted_rejected": accepted * rejected, "zero": (accepted == 0).astype(np.int64), "drafted": drafted,
+        "tokens": accepted + 1,
+    }  # fmt: skip
+    return np.stack([columns[name] for name in SUMS], axis=-1).astype(np.int64)
+
+
+def _cells(simulations: Sequence[Sequence[Tally]]) -> tuple[Ints, Ints, Ints]:
+    """Kinds of rounds of some simulations as (κ, cells), twice, and (simulations, 1, κ, cells); padded with none."""
+    kinds = [np.nonzero(sum(t.histogram for t in same)) for same in zip(*simulations, strict=True)]
+    most = max(len(drafted) for drafted, _ in kinds)
+    places = np.zeros((2, len(kinds), most), np.int64)
+    rounds = np.zeros((len(simulations), 1, len(kinds), most), np.int64)
+    for i, (drafted, accepted) in enumerate(kinds):
+        places[:, i, : len(drafted)] = drafted, accepted
+        for j, own in enumerate(simulations):
+            rounds[j, 0, i, : len(drafted)] = own[i].histogram[drafted, accepted]
+    return places[0], places[1], rounds
+
+
+@dataclass(frozen=True)
+class Prices:
+    """One cost, or several side by side, as arrays.
+
+    Attributes
+    ----------
+    base : float array (…, longest draft + 1)
+        Cost of a round by drafts, without rollback.
+    c_r, off : float array (…)
+    """
+
+    base: Floats
+    c_r: Floats
+    off: Floats
+
+    @staticmethod
+    def of(cost: Cost | Sequence[Cost], longest: int) -> Prices:
+        """Prices of rounds with up to ``longest`` drafts.
+
+        Examples
+        --------
+        >>> Prices.of([Cost(c_d=0.5), Cost()], 2).base.tolist()
+        [[1.0, 1.5, 2.0], [1.0, 1.0, 1.0]]
+        """
+        if isinstance(cost, Cost):
+            many = Prices.of([cost], longest)
+            return Prices(many.base[0], many.c_r[0], many.off[0])
+        drafts = np.arange(longest + 1.0)
+        c0, c_d, c_v, c_r, off = np.array([tuple(one.numbers().values()) for one in cost]).T
+        base = (c0[:, None] + drafts * c_v[:, None]) + drafts * c_d[:, None]
+        for i, one in enumerate(cost):
+            if one.longest_draft is not None:
+                base[i] = [one.base(d) for d in range(longest + 1)]
+        return Prices(base, c_r, off)
+
+    def part(self, which: slice) -> Prices:
+        """Some of several costs."""
+        return Prices(self.base[which], self.c_r[which], self.off[which])
+
+
+@dataclass(frozen=True)
+class Rare:
+    """Per κ, 0 where events are plenty; arrays (…, κ).
+
+    Attributes
+    ----------
+    mean, square : float array
+        Plausible error of a mean of A, and of A², that the observed spread may not show.
+    rejection : float array
+        Plausible error of the probability of a rejection.
+    """
+
+    mean: Floats
+    square: Floats
+    rejection: Floats

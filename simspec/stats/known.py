@@ -1,0 +1,100 @@
+"""What do exact laws say at a cost?  The columns of the estimates, each with an interval of no width, or unknown (NaN).
+
+Unknown are quantiles of a cost where the end of a generation cuts drafts, since the law gives no joint law of drafts and
+acceptances there, and whatever describes a unit where the unit is no window: units are how a simulation is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simspec.model import Cost
+from simspec.stats.counts import Prices
+from simspec.stats.intervals import Floats, Ratio, quantiles
+from simspec.stats.point import TOKEN_COST_QUANTILES, TOKEN_QUANTILES, best_kappa, round_quantiles
+from simspec.theory.law import WindowLaw, mean_round_cost
+
+Laws = Sequence[Sequence[WindowLaw]]
+"""By simulation and κ."""
+SCALE = 1000.0
+"""Probabilities count as this many rounds: a share is then reached to within 1e-12."""
+_MEANS = ("mean_accepted", "mean_tokens", "var_accepted", "p_zero_accepted", "p_full")
+
+
+def known_estimates(
+    laws: Laws, speed: Floats, costs: Sequence[Cost], level: float, independent: bool
+) -> dict[str, Any]:
+    """Everything `window_estimates` and `priced_estimates` give of counts, from laws.
+
+    Parameters
+    ----------
+    laws : sequence of sequence of WindowLaw
+        By simulation and κ, the same κ in each simulation.
+    speed : float array (simulations, costs, κ)
+        Exact speed-ups.
+    costs : sequence of Cost
+    level : float
+        As written in the table; it changes nothing.
+    independent : bool
+        Whether the unit is the window.
+
+    Returns
+    -------
+    dict
+        Name → array that broadcasts to (simulations, costs, κ), or (simulations, costs) of what belongs to a point.
+
+    Examples
+    --------
+    >>> from simspec.model import Iid
+    >>> from simspec.theory import window
+    >>> laws = [[window(Iid(alpha=0.5), kappa) for kappa in (0, 2)]]
+    >>> found = known_estimates(laws, np.array([[[1.0, 1.75]]]), [Cost()], 0.95, True)
+    >>> found["mean_tokens_high"].tolist(), found["kappa_star"].tolist(), found["tokens_p95"].tolist()
+    ([[[1.0, 1.75]]], [[2]], [[[1.0, 3.0]]])
+    """
+    kappas = tuple(law.kappa for law in laws[0])
+    found = {name: _stack(laws, name) for name in _MEANS}
+    examined = _stack(laws, "mean_examined")
+    found["alpha_examined"] = found["mean_accepted"] / np.where(examined > 0.0, examined, np.nan)
+    found["mean_round_cost"] = _mean_costs(laws, costs)
+    found["speedup"] = speed
+    out: dict[str, Any] = {"kappa": np.array(kappas), "rounds": np.array(0), "units": np.array(0)}
+    for name, value in found.items():
+        out |= {name: value, f"{name}_low": value, f"{name}_high": value}
+    out |= _quantiles(laws, Prices.of(costs, kappas[-1]), independent)
+    still = np.zeros((*speed.shape, 2))  # two units that do not vary
+    out |= best_kappa(kappas, Ratio(speed, still, still, np.ones((*speed.shape, 1))), np.zeros(speed.shape), level)
+    off = np.array([cost.off for cost in costs])
+    return out | {"off_is_better": 1.0 / off > speed.max(axis=-1) + 1e-12}
+
+
+def _stack(laws: Laws, name: str) -> Floats:
+    return np.array([[[getattr(law, name) for law in own]] for own in laws], np.float64)
+
+
+def _mean_costs(laws: Laws, costs: Sequence[Cost]) -> Floats:
+    return np.array([[[mean_round_cost(law, cost) for law in own] for cost in costs] for own in laws])
+
+
+def _quantiles(laws: Laws, prices: Prices, independent: bool) -> dict[str, NDArray[Any]]:
+    """Quantiles of one round; those of a unit are the same where the unit is a window."""
+    longest = laws[0][-1].kappa
+    accepted = np.arange(longest + 1)
+    rounds = np.zeros((len(laws), 1, len(laws[0]), longest + 1))
+    for i, own in enumerate(laws):
+        for j, law in enumerate(own):
+            rounds[i, 0, j, : law.kappa + 1] = SCALE * law.pmf_accepted
+    found = quantiles(np.broadcast_to(accepted + 1.0, rounds.shape[2:]), rounds, [s / 100 for s in TOKEN_QUANTILES])
+    out = {f"tokens_p{share:02d}": value for share, value in zip(TOKEN_QUANTILES, found, strict=True)}
+    drafted = np.array([[law.kappa] for law in laws[0]]) + 0 * accepted
+    cut = np.array([[[law.p_cut is not None and bool(np.any(law.p_cut)) for law in own]] for own in laws])
+    priced = round_quantiles(drafted, np.minimum(accepted, drafted), rounds, prices)
+    out |= {name: np.where(cut, np.nan, value) for name, value in priced.items()}
+    nothing = np.full(cut.shape, np.nan)
+    for share in TOKEN_COST_QUANTILES:
+        out[f"unit_token_cost_p{share:02d}"] = out[f"round_token_cost_p{share:02d}"] if independent else nothing
+    return out | {"unit_tokens": _stack(laws, "mean_tokens") if independent else nothing}
