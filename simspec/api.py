@@ -140,6 +140,8 @@ def sweep(
     seed: int | None = None,
     windows: int | None = None,
     method: str | None = None,
+    record: int | None = None,
+    record_every: int = 1,
 ) -> Dataset:
     """Run a scenario into a folder of Parquet files and open it.
 
@@ -155,11 +157,16 @@ def sweep(
         Override those of the scenario.
     method : str, optional
         Likewise: ``"simulate"``, ``"multinomial"`` or ``"exact"``, see `simulate`.
+    record : int, optional
+        Also write the first so many of the counted rounds of each simulation and κ, at most 4096 of each lane.  Default
+        none: writing a round takes far longer than playing it.
+    record_every : int
+        Take only every so many-th chunk of 64 lanes: a sample spread over the budget.
 
     Returns
     -------
     Dataset
-        With ``estimates``, ``counts``, ``chunks``, ``best()``, ``to_pandas()``.
+        With ``estimates``, ``counts``, ``chunks``, ``best()``, ``to_pandas()``, and ``rounds()`` if they were recorded.
 
     Raises
     ------
@@ -176,6 +183,7 @@ def sweep(
     ...     simspec.sweep(table, output=pathlib.Path(folder) / "tiny").estimates["kappa"].tolist()
     [0, 4]
     """
+    from simspec.run.record import Recording
     from simspec.run.sweep import sweep as run_sweep
 
     given = {"seed": seed, "windows": windows, "method": method}
@@ -186,7 +194,8 @@ def sweep(
         scenario = Scenario.from_dict(scenario | changed)
     else:
         scenario = Scenario.from_toml(scenario, **changed)
-    return run_sweep(scenario, output, threads)
+    recording = None if record is None else Recording(record, record_every)
+    return run_sweep(scenario, output, threads, recording=recording)
 
 
 def validate(

@@ -74,3 +74,27 @@ def test_documents_name_every_shipped_scenario_and_public_function():
     for name in ("exact", "simulate", "sweep", "validate", "read"):
         assert name in simspec.__all__
         assert f"simspec.{name}" in README
+
+
+def column_rows(schema):
+    """The rows of a table of columns, as the README has them; an interval's three columns share a row."""
+    kinds = {"double": "double", "dictionary<values=string, indices=int32, ordered=0>": "text"}
+    rows = []
+    for field in schema:
+        if field.name.endswith(("_low", "_high")):
+            continue
+        kind, text = kinds.get(str(field.type), str(field.type)), field.metadata[b"description"].decode()
+        interval = f"{field.name}_low" in schema.names
+        name = f"`{field.name}` + `_low`, `_high`" if interval else f"`{field.name}`"
+        # what a simultaneous interval is, its own columns say
+        spread = "; interval at `level`" if interval and field.name != "behind_best" else ""
+        rows.append(f"| {name} | {kind} | {text}{spread} |")
+    return rows
+
+
+def test_the_columns_in_the_readme_are_those_of_the_schema():
+    from simspec.run.schema import ROUNDS, TABLES
+
+    for name, schema in {**TABLES, "rounds": ROUNDS}.items():
+        table = "\n".join([f"**{name}**", "", "| column | type | meaning |", "|---|---|---|", *column_rows(schema), ""])
+        assert table in README, name

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from simspec.cli.common import add_json, add_quiet, add_threads, positive, threads_of, whole
 
 if TYPE_CHECKING:
+    from simspec.run.record import Recording
     from simspec.run.sweep import Plan
 
 
@@ -29,8 +30,18 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     )  # fmt: skip
     own.add_argument(
         "--method", default=None, metavar="NAME",
-        help="simulate (play rounds), multinomial (one draw of the counts of independent windows) or exact (no counts); "
-        "default the scenario's, else simulate",
+        help="simulate (play rounds), multinomial (one draw of the counts of independent windows) or exact (no "
+        "counts); default the scenario's, else simulate",
+    )  # fmt: skip
+    own.add_argument(
+        "--record", type=positive, default=None, metavar="N",
+        help="also write the first N of the rounds that were counted, of each simulation and κ, at most 4096 of each "
+        "lane, to FOLDER/rounds/; default off, since Parquet takes some ten million rows a second and the kernels play "
+        "up to a hundred times as many",
+    )  # fmt: skip
+    own.add_argument(
+        "--record-every", type=positive, default=None, metavar="M",
+        help="record every M-th chunk of 64 lanes only, a sample spread over the budget, default 1: all",
     )  # fmt: skip
     own.add_argument("--dry-run", action="store_true", help="print points, windows, time and size, and stop")
     own.add_argument(
@@ -50,15 +61,19 @@ def do(args: argparse.Namespace) -> int:
     with Progress(quiet=args.quiet) as progress:
         progress.say("reading the scenario")
         from simspec.cli.common import print_json
-        from simspec.model import Scenario
+        from simspec.model import ParameterError, Scenario
         from simspec.model.scenario import POINTS_LIMIT
+        from simspec.run.record import Recording
         from simspec.run.sweep import plan, sweep
 
+        if args.record_every and not args.record:
+            raise ParameterError("record_every", "--record-every needs --record N")
+        recording = Recording(args.record, args.record_every or 1) if args.record else None
         most = args.max_points or POINTS_LIMIT
         scenario = Scenario.from_toml(args.scenario, args.seed, args.windows, most, args.method)
         if args.dry_run:
-            return _dry_run(plan(scenario, most), threads, args.json)
-        dataset = sweep(scenario, args.output, threads, progress, most)
+            return _dry_run(plan(scenario, most), threads, args.json, recording)
+        dataset = sweep(scenario, args.output, threads, progress, most, recording)
         progress.say("summing up")
         best = dataset.best_records()
     if args.json:
@@ -70,7 +85,7 @@ def do(args: argparse.Namespace) -> int:
     return 2 if dataset.failed else 0
 
 
-def _dry_run(todo: Plan, threads: int, as_json: bool) -> int:
+def _dry_run(todo: Plan, threads: int, as_json: bool, recording: Recording | None) -> int:
     from simspec.cli.common import print_json
     from simspec.text import plural
 
@@ -84,13 +99,19 @@ def _dry_run(todo: Plan, threads: int, as_json: bool) -> int:
         "bytes": todo.bytes,
         "parts": len(todo.parts),
     }
+    recorded = ""
+    if recording is not None:
+        recording.check(todo.scenario.method)
+        files, rows, size = recording.size(todo.jobs)
+        figures |= {"recorded_files": files, "recorded_rows": rows, "recorded_bytes": size}
+        recorded = f"  Rounds: at most {rows:,} in {plural(files, 'file')}, some {size / 1e6:,.1f} MB more."
     if as_json:
         print_json(figures)
     else:
         print(
             f"{plural(todo.points, 'point')} from {plural(len(list(todo.jobs)), 'simulation')}, "
             f"{figures['windows']:,} windows; about {figures['seconds']:,} s on {threads} threads (measured now) and "
-            f"{figures['bytes'] / 1e6:,.1f} MB in {plural(len(todo.parts), 'part')}.  Nothing was run.",
+            f"{figures['bytes'] / 1e6:,.1f} MB in {plural(len(todo.parts), 'part')}.{recorded}  Nothing was run.",
             file=sys.stdout,
         )
     return 0

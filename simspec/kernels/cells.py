@@ -82,21 +82,35 @@ def list_cells(keys, chunk, cells, lows, runs):
     """``runs[w]`` = uncapped run of window w of a chunk, capped at cells.size: the windows behind `count_cells`."""
     state = np.empty((4, GENERATORS), np.uint64)
     pairs = np.empty(_BUFFER, np.uint64)
-    seen = np.zeros(CELLS, np.int64)
+    seen = np.zeros(CELLS, np.int64)  # windows so far, of the cells that have thresholds inside
     sure = np.zeros(CELLS + 1, np.int64)  # thresholds above the whole cell
+    known = np.empty(CELLS, np.int32)  # the same where that says all, else −1
     for j in range(cells.size):
         sure[: cells[j]] += 1
+    for cell in range(CELLS):
+        split = sure[cell] < cells.size and cells[sure[cell]] == cell
+        known[cell] = np.int64(-1) if split else sure[cell]
     seed_generators(keys, chunk, state)
-    for w in range(runs.size):
-        if w % (PER_WORD * _BUFFER) == 0:
-            next_words(state, pairs)
-        place = w % (PER_WORD * _BUFFER)
-        shift = np.uint64(CELL_BITS * (place % PER_WORD))
-        cell = np.int64((pairs[place // PER_WORD] >> shift) & _MASK)
-        j = sure[cell]
-        if j < cells.size and cells[j] == cell:
-            low = word_of(aside(keys, np.uint64(CELLS * chunk + cell)), seen[cell]) >> np.uint64(CELL_BITS)
-            while j < cells.size and cells[j] == cell and low < lows[j]:
-                j += 1
-        seen[cell] += 1
-        runs[w] = j
+    w = 0
+    while w < runs.size:
+        next_words(state, pairs)
+        for i in range(min(pairs.size, (runs.size - w + PER_WORD - 1) // PER_WORD)):
+            word = pairs[i]
+            for _ in range(min(PER_WORD, runs.size - w)):
+                cell = word & _MASK
+                word >>= _SHIFT_1
+                runs[w] = known[cell]
+                if known[cell] < 0:
+                    runs[w] = within(keys, chunk, np.int64(cell), cells, lows, sure, seen)
+                w += 1
+
+
+@njit
+def within(keys, chunk, cell, cells, lows, sure, seen):
+    """The run of a window in a cell with thresholds inside."""
+    j = sure[cell]
+    low = word_of(aside(keys, np.uint64(CELLS * chunk + cell)), seen[cell]) >> np.uint64(CELL_BITS)
+    while j < cells.size and cells[j] == cell and low < lows[j]:
+        j += 1
+    seen[cell] += 1
+    return np.int32(j)

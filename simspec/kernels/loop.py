@@ -66,9 +66,9 @@ def play_rounds(
         What `simspec.kernels.tally.Tally` holds.
     discarded : int64 (64,)
         Tokens emitted past the end of a request.
-    raw : int32 (3, rounds, 64)
-        Position, drafts and accepted length of the first rounds; −1 drafts where a lane has finished.  May be empty;
-        once it is full play stops, and the tally is that of the rounds in it.
+    raw : int32 (3 or 1, rounds, 64)
+        Position, drafts and accepted length of the first rounds, or the last of these alone; −1 drafts where a lane has
+        finished.  May be empty; once it is full play stops, and the tally is that of the rounds in it.
     """
     state = np.empty((4, GENERATORS), np.uint64)
     pairs = np.empty(GENERATORS * ROUNDS, np.uint64)
@@ -232,10 +232,14 @@ def count(lanes, width, seen):
 @njit
 def record(lanes, left, raw, played):
     """Write the round down; −1 drafts where a lane has finished."""
+    last = raw.shape[0] - 1
+    for lane in range(LANES):
+        raw[last, played, lane] = lanes[ACCEPTED + lane]
+    if last == 0:
+        return
     for lane in range(LANES):
         raw[0, played, lane] = lanes[POSITION + lane]
         raw[1, played, lane] = lanes[DRAFTED + lane] if left[lane] > 0 else -1
-        raw[2, played, lane] = lanes[ACCEPTED + lane]
 
 
 @njit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -54,19 +55,21 @@ def play(
 
 
 def rounds_of(
-    form: Form, keys: np.ndarray, chunk: int, lanes: int, length: int, kappa: int, most: int = 2**31
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    form: Form, keys: np.ndarray, chunk: int, lanes: int, length: int, kappa: int, most: int = 2**31,
+    room: np.ndarray = _NO_LEVELS,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """The rounds of a chunk: position, drafts and accepted length, int32 (rounds, lanes) each; −1 drafts: none.
 
     The same words give the same rounds as in `play` and `fresh_runs`; fresh windows stand in one column.  At most the
-    first ``most`` rounds of each lane are given.  What is the same in all rounds is one number, seen as an array.
+    first ``most`` rounds of each lane are given.  What is the same in all rounds is one number, seen as an array.  If
+    they fit, rounds stand in the flat int32 array ``room``.
     """
     if isinstance(form, FreshRow):
-        runs = np.empty(lanes * min(length, most), np.int32)
+        runs = _within(room, lanes * min(length, most))
         list_cells(keys, chunk, form.cells, form.lows, runs)
         return _all_alike(np.minimum(runs, kappa, out=runs)[:, None], kappa)
     if isinstance(form, Steps):
-        raw = np.empty((min(length, most), LANES), np.int32)
+        raw = _within(room, min(length, most), LANES)
         step_runs(form, keys, chunk, lanes, len(raw), kappa, raw)
         return _all_alike(raw[:, :lanes], kappa)
     if isinstance(form, Replay):
@@ -74,15 +77,21 @@ def rounds_of(
         return position, drafted, accepted
     where = (form, keys, chunk, lanes, length, kappa, None)
     if isinstance(form, Rows):
-        most = min(length, most)
-    elif most > _ROOM:
+        out = _within(room, 1, min(length, most), LANES)
+        _loop(*where, out)
+        return _all_alike(out[0, :, :lanes], kappa)
+    if most > _ROOM:
         most = min(_loop(*where)[1], most)
-    out = np.empty((3, most, LANES), np.int32)
+    out = _within(room, 3, most, LANES)
     played = min(_loop(*where, out)[1], most)
-    if isinstance(form, Rows):
-        return _all_alike(out[2, :, :lanes], kappa)
     position, drafted, accepted = out[:, :played, :lanes]
     return position, drafted, accepted
+
+
+def _within(room: np.ndarray, *shape: int) -> np.ndarray:
+    """An array in ``room``, or a new one if that is too small."""
+    size = math.prod(shape)
+    return room[:size].reshape(shape) if size <= room.size else np.empty(shape, np.int32)
 
 
 def _all_alike(accepted: np.ndarray, kappa: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -14,7 +14,7 @@ KAPPA_LIMIT = 256
 """Longest draft a simulation takes; the exact route goes to 1,000."""
 
 METHODS = ("simulate", "multinomial", "exact")
-"""How numbers come about: rounds played one by one, one draw of the counts of all windows, or exact values, no counts."""
+"""How numbers come about: rounds are played, the counts of all windows are one draw, or exact values without counts."""
 
 
 class Process(Model):
@@ -45,7 +45,7 @@ class Process(Model):
         """Raise `ParameterError` if this process does not know ``method``."""
         if method not in self.methods:
             why = {
-                "multinomial": "one draw of the counts needs independent windows, and this process' depend on each other",
+                "multinomial": "one draw of the counts takes independent windows, and these depend on each other",
                 "exact": "there is no exact route",
             }[method]
             raise ParameterError(

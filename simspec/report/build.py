@@ -19,7 +19,7 @@ from simspec.report.points import Point, points
 from simspec.report.select import choose, shown, spread
 from simspec.report.summary import summary
 from simspec.report.verdicts import alarm, sentences, verdict_section
-from simspec.run.dataset import Dataset, read
+from simspec.run.dataset import Dataset, read, with_interval
 from simspec.text import kappa_set, number, plural
 
 if TYPE_CHECKING:
@@ -28,6 +28,20 @@ if TYPE_CHECKING:
     from simspec.claims.validation import Validation
 
 Section = tuple[str, str, str]
+
+
+_HOW = {
+    "simulate": "{windows:,} windows per simulation and κ",
+    "multinomial": "{windows:,} windows per simulation and κ, their counts drawn at once (multinomial)",
+    "exact": "exact values: nothing was drawn or counted, and intervals have no width",
+}
+"""What was done, by method."""
+_LINES = {
+    "simulate": "simulated, with its interval",
+    "multinomial": "drawn, with its interval",
+    "exact": "exact values",
+}
+"""What a line or bar shows, by method."""
 
 
 def report(results: str | Path, output: str | Path = "report.html") -> Path:
@@ -90,10 +104,8 @@ def build(data: Dataset) -> str:
     if judged is not None:
         return _claims_page(judged, shared)
     name = data.scenario.name
-    lead = paragraph(
-        f"A simspec sweep: {plural(len(held), 'point')}, {data.scenario.windows:,} windows per simulation and κ.",
-        "lead",
-    )
+    how = _HOW[data.scenario.method].format(windows=data.scenario.windows)
+    lead = paragraph(f"A simspec sweep: {plural(len(held), 'point')}, {how}.", "lead")
     sections = [("summary", "Best draft length", summary(held)), *shared]
     return document(name, lead, sections)
 
@@ -126,7 +138,7 @@ def kappa_curves(held: Sequence[Point]) -> str:
     """The κ-curves: what the marks mean, then the figures."""
     chosen = choose(held)
     key = _key(
-        ("line", "simulated, with its interval"), ("ring", "exact"), ("star", "best κ"),
+        ("line", _LINES[held[0].method]), ("ring", "exact"), ("star", "best κ"),
         ("tint", "κ that cannot be told apart from the best"), ("dash", "speculation off, 1/off"),
     )  # fmt: skip
     intro = f"{_upper(shown(len(chosen), len(held), 'points'))}{_rule(len(chosen), len(held))}. " + (
@@ -143,8 +155,8 @@ def _under_curve(point: Point) -> list[str]:
     best, exact = point.best, point.exact
     lines = [
         point.what if point.label else "",
-        f"best κ {best['kappa_star']}{' (largest run)' if best['at_kappa_max'] else ''}: {number(best['speedup'])} "
-        f"[{number(best['speedup_low'])}, {number(best['speedup_high'])}]; {curves.alike(point)}",
+        f"best κ {best['kappa_star']}{' (largest run)' if best['at_kappa_max'] else ''}: "
+        f"{with_interval(best, 'speedup')}; {curves.alike(point)}",
     ]
     beyond = [kappa for kappa in point.kappas if kappa > curves.drawn(point).kappas[-1]]
     return [
@@ -168,7 +180,7 @@ def correlation(held: Sequence[Point]) -> str:
         f"that cannot be told apart. {_upper(shown(len(chosen), len(found), 'combinations'))}."
     )
     key = _key(
-        ("bar", "simulated, with its interval"), ("ring", "exact"), ("star", "best κ"),
+        ("bar", _LINES[held[0].method]), ("ring", "exact"), ("star", "best κ"),
         ("tint", "κ that cannot be told apart"), ("dash", "independent drafts"),
     )  # fmt: skip
     figures = [
@@ -199,7 +211,7 @@ def accepted_lengths(held: Sequence[Point], counts: pd.DataFrame) -> str:
         lines = [own.point.what if own.point.label else "", f"κ = {own.kappa}, {own.rounds:,} rounds"]
         lines.append(f"largest difference from exact: {own.largest_gap:.5f}" if own.exact else "no exact route")
         figures.append(figure(accepted.histogram(own, f"a{i}"), own.point.name, lines))
-    return paragraph(intro) + _key(("bar", "simulated"), ("ring", "exact")) + gallery(figures)
+    return paragraph(intro) + _key(("bar", _LINES[held[0].method].split(",")[0]), ("ring", "exact")) + gallery(figures)
 
 
 def _key(*marks: tuple[str, str]) -> str:

@@ -24,6 +24,7 @@ from simspec.report.draw import (
     render,
 )
 from simspec.report.points import Exact, Point
+from simspec.run.dataset import with_interval
 from simspec.text import kappa_set, number
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def curve(point: Point, key: str) -> str:
     """
 
     def paint(figure: Figure) -> None:
-        exact = point.exact
+        exact = None if point.known else point.exact  # exact values differ from themselves by nothing
         foot = 36 + (STRIP + 26 if exact else 0)
         top = place(figure, LEFT, foot, WIDTH - LEFT - RIGHT, HEIGHT - foot - 20)
         _speedups(top, point)
@@ -97,9 +98,8 @@ def alternative(point: Point) -> str:
     best = point.best
     exact = f"exact best κ {point.exact.kappa_star}, {number(max(point.exact.speedups))}; " if point.exact else ""
     return (
-        f"Speed-up against κ for {point.name}, {point.price}: best κ {best['kappa_star']} at {number(best['speedup'])} "
-        f"[{number(best['speedup_low'])}, {number(best['speedup_high'])}]; {alike(point)}; "
-        f"{exact}without speculation {1 / point.cost.off:.4g}."
+        f"Speed-up against κ for {point.name}, {point.price}: best κ {best['kappa_star']} at "
+        f"{with_interval(best, 'speedup')}; {alike(point)}; {exact}without speculation {1 / point.cost.off:.4g}."
     )
 
 

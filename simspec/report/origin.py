@@ -38,6 +38,7 @@ def _rows(
     spelled = " to ".join(f"{n:,}" for n in dict.fromkeys((budgets[0], budgets[-1])))
     rows = [
         ("folder", folder),
+        ("method", points[0].method),
         ("seed", first["seed"]),
         ("windows", f"{spelled} per simulation and κ asked for"),
         ("points", f"{len(points):,}, {sum(len(point.rows) for point in points):,} estimates"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from simspec.model import Cost
 from simspec.report.draw import BLUE, INK, ORANGE, SOFT, VERMILION, WIDTH, few_ticks, fit, place, render
 from simspec.report.points import Point, construction, short_name
+from simspec.run.dataset import with_interval
 from simspec.text import kappa_set, number
 
 if TYPE_CHECKING:
@@ -171,17 +172,13 @@ def numbers(group: Group) -> list[list[Any]]:
                 star,
                 kappa_set(point.indistinguishable),
                 exact.kappa_star if exact else "–",
-                _with_interval(best, "mean_tokens"),
+                with_interval(best, "mean_tokens"),
                 number(_exact_tokens(point)[0]) if _exact_tokens(point) else "–",
-                _with_interval(best, "speedup"),
+                with_interval(best, "speedup"),
                 number(exact.speedup(star)) if exact else "–",
             ]
         )
     return rows
-
-
-def _with_interval(row: dict[str, Any], name: str) -> str:
-    return f"{number(row[name])} [{number(row[f'{name}_low'])}, {number(row[f'{name}_high'])}]"
 
 
 def alternative(group: Group) -> str:

@@ -66,6 +66,17 @@ class Point:
         return next(row for row in self.rows if row["kappa"] == row["kappa_star"])
 
     @property
+    def method(self) -> str:
+        """How the numbers came about."""
+        said = self.rows[0].get("method")
+        return said if isinstance(said, str) else "simulate"  # of before there were several
+
+    @property
+    def known(self) -> bool:
+        """Whether the numbers themselves are exact values."""
+        return self.method == "exact"
+
+    @property
     def indistinguishable(self) -> list[int]:
         return [int(row["kappa"]) for row in self.rows if row["indistinguishable"]]
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from simspec.report.page import paragraph, table
 from simspec.report.points import Point
 from simspec.report.select import shown, spread
+from simspec.run.dataset import with_interval
 from simspec.text import kappa_set, number
 
 MOST = 500
@@ -19,10 +20,14 @@ def summary(points: Sequence[Point]) -> str:
     """The table of best κ, with how many of the points it shows."""
     rows = [_row(point) for point in spread(points, MOST)]
     level = float(points[0].rows[0]["level"])
+    intervals = (
+        f"Intervals at {level:.0%}. Which κ cannot be told apart from the best comes from paired differences with a "
+        "simultaneous interval; more windows leave fewer. "
+    )
     intro = (
-        f"One row per process and price; {shown(len(rows), len(points), 'points')}. Intervals at {level:.0%}. Which κ "
-        "cannot be told apart from the best comes from paired differences with a simultaneous interval; more windows "
-        "leave fewer. Exact values come from closed forms and transfer matrices, never from the simulation."
+        f"One row per process and price; {shown(len(rows), len(points), 'points')}. "
+        + ("" if points[0].known else intervals)
+        + "Exact values come from closed forms and transfer matrices, never from the simulation."
     )
     return paragraph(intro) + "\n" + table(_HEADS, rows, "Best κ per point", words=(0, 1))
 
@@ -38,7 +43,7 @@ def _row(point: Point) -> list[str]:
         str(exact.kappa_star) if exact else "–",
         kappa_set(point.indistinguishable),
         kappa_set([int(row["kappa"]) for row in point.rows if row["within_2pct"]]),
-        f"{number(best['speedup'])} [{number(best['speedup_low'])}, {number(best['speedup_high'])}]",
+        with_interval(best, "speedup"),
         number(exact.speedup(star)) if exact else "–",
         number(best["mean_tokens"]),
         number(best["p_zero_accepted"]),

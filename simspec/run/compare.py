@@ -106,6 +106,7 @@ class Matching:
         pairs = pd.concat([pd.DataFrame(f) for f in self.pairs], ignore_index=True)
         pairs["detectable_shift"], pairs["windows_needed"] = np.concatenate(plans, axis=1)
         no_budget = pairs["simulation_id"].isin(self.replays)  # more windows do not bring more requests
+        no_budget |= pairs["how"] == "exact"  # one side has no budget
         pairs.loc[no_budget, ["detectable_shift", "windows_needed"]] = np.nan
         pairs = pairs.sort_values(["simulation_id", "kappa"], kind="stable", ignore_index=True)
         self.names.update({str(point): _cost_name(row) for point, row in self.points.iterrows()})
@@ -122,14 +123,17 @@ class Matching:
             if own in self.two.where:
                 together.setdefault((held, self.two.where[own]), []).append(own)
         for parts, ids in together.items():
-            mine, other = self.one.load(parts[0]), self.two.load(parts[1])
-            if mine is None or other is None:
+            a, b = self.one.units(parts[0], ids, self.names), self.two.units(parts[1], ids, self.names)
+            if a is None or b is None:
                 self.left_out += [LeftOut(self.names[own], "its part cannot be read") for own in ids]
                 continue
-            a, b = Units.of(*mine, ids), Units.of(*other, ids)
-            for side, keys, others in ((self.one, a.keys, b.keys), (self.two, b.keys, a.keys)):
-                alone = keys[~np.isin(keys, others)]
-                kappas = {ids[c]: (alone[alone // 2**16 == c] % 2**16).tolist() for c in np.unique(alone // 2**16)}
+            for side, other, keys, others in (
+                (self.one, self.two, a.keys, b.keys), (self.two, self.one, b.keys, a.keys),
+            ):  # fmt: skip
+                kappas: dict[str, list[int]] = {}
+                for key in keys[~np.isin(keys, others)].tolist():
+                    if (ids[key // 2**16], key % 2**16) not in other.lawless:  # else told with its reason
+                        kappas.setdefault(ids[key // 2**16], []).append(key % 2**16)
                 self._only(side, [f"{self.names[own]}; κ = {kappa_set(found)}" for own, found in kappas.items()])
             a, b = a.take(np.isin(a.keys, b.keys)), b.take(np.isin(b.keys, a.keys))
             enough = (a.moments.units > 1) & (b.moments.units > 1)
@@ -160,11 +164,12 @@ class Matching:
             how = np.where(all_shared, "identical", np.where(both.units > 0.0, "paired", "independent"))
         names = np.array(ids, object)[x.keys // 2**16]
         group = {"simulation_id": names, "kappa": x.keys % 2**16}
+        lawful = x.lawful | y.lawful
+        how = np.where(lawful, "exact", how)
         each = np.where(x.whole & y.whole, 1, USUAL_ROUNDS)
         self.plans.append((first, second, each))
         self.pairs.append(group | {
-            "how": how, "rounds_a": first.total[:, _N].astype(int), "rounds_b": second.total[:, _N].astype(int),
-            "units_a": first.units.astype(int), "units_b": second.units.astype(int),
+            "how": how, **_sizes("a", x), **_sizes("b", y),
             "mean_accepted": stats.estimate("mean_accepted", first.total + second.total)[0],
         })  # fmt: skip
         for quantity in stats.WINDOW_QUANTITIES:
@@ -193,6 +198,15 @@ class Matching:
         else:
             done = stats.independent(quantity, a, b, cost, both)
         self.frames.append({**group, "point_id": point, "quantity": quantity, **vars(done)})
+
+
+def _sizes(side: str, own: Units) -> dict[str, Any]:
+    """Rounds and units per group; exact values have none."""
+    counted = ~own.lawful
+    return {
+        f"rounds_{side}": np.where(counted, own.moments.total[:, _N], 0).astype(int),
+        f"units_{side}": np.where(counted, own.moments.units, 0).astype(int),
+    }
 
 
 def _name(row: Any) -> str:

@@ -51,9 +51,10 @@ class Comparison:
         One row per comparison, columns as in `Row`.
     pairs : DataFrame
         One row per simulation and κ: how its units were matched (``"identical"`` totals, ``"paired"`` on the same
-        words or requests, or with windows in common, ``"independent"``), budgets, ``detectable_shift`` of E[A]
+        words or requests, or with windows in common, ``"independent"``, or ``"exact"``: one side holds exact values and
+        no counts, and the other is held against their law), budgets, ``detectable_shift`` of E[A]
         (relative, power 0.9, as for independent words) and ``windows_needed`` in each folder to find ``shift``; both
-        NaN where nothing varied, and for traces, whose requests no budget multiplies.
+        NaN where nothing varied, for traces, whose requests no budget multiplies, and against exact values.
     left_out, names
         What was not compared, and texts for the ids of simulations and points.
     """
@@ -113,6 +114,8 @@ class Comparison:
         said = ", ".join(f"{count:,} {name}" for name, count in self.compared.items())
         ways = ", ".join(f"{count:,} {way}" for way, count in self.pairs["how"].value_counts().items())
         lines = [f"{clean(self.a)} and {clean(self.b)}: {said}", f"simulation × κ by words: {ways}", ""]
+        if (self.pairs["how"] == "exact").any():
+            lines.insert(2, "exact values have no counts: where one side holds them, the other is judged by their law")
         found = [
             [self.name(r), str(r.kappa), r.quantity, number(r.a, 6), number(r.b, 6),
              f"{number(r.difference, 6)} ± {number(r.error, 6)}", f"{r.p_holm:.1e}"]
@@ -130,7 +133,9 @@ class Comparison:
     def _reach(self) -> list[str]:
         seen = self.pairs.dropna(subset=["detectable_shift"])
         if seen.empty:
-            return ["detectable shift of E[A]: cannot be said (nothing varied, or a trace sets the number of requests)"]
+            return [
+                "detectable shift of E[A]: cannot be said (nothing varied, a trace sets the requests, or exact values)"
+            ]
         worst, needed = seen.sort_values("detectable_shift").to_dict("records")[-1], seen["windows_needed"].max()
         where, shift = f"{self.names[worst['simulation_id']]}, κ = {worst['kappa']}", worst["detectable_shift"]
         return [

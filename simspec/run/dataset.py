@@ -12,6 +12,7 @@ import numpy as np
 
 from simspec.model import DatasetError, Scenario
 from simspec.run.columns import rows_of, values
+from simspec.run.rounds import read_rounds
 from simspec.run.schema import SCHEMA_VERSION, TABLES
 from simspec.run.store import MANIFEST
 from simspec.text import clean, kappa_set, number, plural, table
@@ -31,7 +32,7 @@ seed {seed}, {windows:,} windows per simulation and κ, """
 _ORIGINS = {
     "simulate": _INTERVALS + "stream version {stream};",
     "multinomial": _INTERVALS + "each in one multinomial draw by numpy {numpy};",
-    "exact": "exact values: nothing was drawn or counted, intervals have no width, and tied κ are equal to within 1e-12;",
+    "exact": "exact values: nothing was drawn or counted, intervals have no width, and tied κ are equal;",
 }
 """Where the numbers come from, by method."""
 
@@ -108,6 +109,28 @@ class Dataset:
         """The estimates."""
         return self.estimates
 
+    def rounds(self, which: str | None = None, kappa: int | None = None) -> pd.DataFrame:
+        """Single rounds of one simulation at one κ, if they were recorded (``simspec run --record``).
+
+        Parameters
+        ----------
+        which : str, optional
+            A simulation id or a point id, or its first digits; not needed if there is one simulation only.
+        kappa : int, optional
+            Not needed if there is one only.
+
+        Returns
+        -------
+        DataFrame
+            ``unit``, ``round``, ``position`` (where output sequences are played), ``drafted``, ``accepted``.
+
+        Raises
+        ------
+        DatasetError
+            There are no such rounds; the message says which there are.
+        """
+        return read_rounds(self.path, self._estimates_table, which, kappa)
+
     def best(self) -> pd.DataFrame:
         """One row per point: the row of κ*, with ``indistinguishable_kappas`` and ``within_2pct_kappas``."""
         positions, sets = self._best_rows
@@ -156,6 +179,7 @@ class Dataset:
             lines[0] += "  (not complete; run the scenario again to continue it)"
         rest = [f"… and {points - most:,} more"] if most is not None and points > most else []
         lines += ["", best_table(self.best_records(most), self._kinds()), *rest, "", *self._failures(), *self._origin()]
+        lines += self._recorded()
         return "\n".join(lines)
 
     def _kinds(self) -> dict[str, set[Any]]:
@@ -174,13 +198,23 @@ class Dataset:
         lines = [f"not simulated: {clean(entry['process'])}: {clean(entry['error'])}" for entry in self.failed]
         return [f"{plural(len(lines), 'simulation')} failed, the others are complete", *lines[:20], ""] if lines else []
 
+    def _recorded(self) -> list[str]:
+        note = self.manifest.get("rounds")
+        if not note:
+            return []
+        sample = "" if note["every"] == 1 else f", from one chunk in {note['every']:,}"
+        lack = "" if note["complete"] else " (not all yet; run again with --record)"
+        return [
+            f"rounds/ holds up to {note['record']:,} single rounds of each simulation and κ{sample}{lack}: "
+            "simspec.read(…).rounds(id, kappa)."
+        ]
+
     def _origin(self) -> list[str]:
         made, own = self.manifest.get("provenance", {}), self.scenario
+        facts: dict[str, Any] = {"level": own.level, "seed": own.seed, "windows": own.windows}
+        facts |= {"stream": self.manifest.get("stream_version"), "numpy": made.get("libraries", {}).get("numpy", "?")}
         return [
-            *_ORIGINS[own.method].format(
-                level=own.level, seed=own.seed, windows=own.windows, stream=self.manifest.get("stream_version"),
-                numpy=made.get("libraries", {}).get("numpy", "?"),
-            ).splitlines(),
+            *_ORIGINS[own.method].format(**facts).splitlines(),
             f"made {made.get('finished', made.get('started', '?'))} by simspec {made.get('simspec', '?')} "
             f"in {made.get('seconds', '?')} s.",
         ]

@@ -26,8 +26,9 @@ from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
 from simspec.run.traces import trace_form, trace_layout
 
-PIECE_WINDOWS = 2**22
-"""Windows × κ in one piece of work: some tens of milliseconds, so that dispatch is free and progress is smooth."""
+PIECE_WINDOWS, FRESH_PIECE_WINDOWS = 2**22, 2**24
+"""Windows × κ in one piece of work: some milliseconds, so that dispatch is free and progress is smooth; fresh windows
+are ten times cheaper and answer every κ at once."""
 
 SMALLEST_JOB = 2**12
 """Windows that take as long as the handling of a job."""
@@ -56,6 +57,8 @@ class Job:
     def layout(self) -> Layout:
         if isinstance(self.process, Trace):
             return trace_layout(self.process, self.windows, max(self.kappas))
+        if self.process.unit == "window":
+            return layout(self.process, self.windows, self.kappas, LANES // 2)
         return layout(self.process, self.windows, self.kappas)
 
     @property
@@ -70,9 +73,10 @@ class Job:
             return [range(1)]
         plan = self.layout
         per_chunk = LANES * (plan.rounds or self.windows // plan.lanes + 1)
+        most = FRESH_PIECE_WINDOWS
         if self.process.unit != "window":
-            per_chunk *= len(self.kappas)
-        step = max(1, PIECE_WINDOWS // per_chunk)
+            most, per_chunk = PIECE_WINDOWS, per_chunk * len(self.kappas)
+        step = max(1, most // per_chunk)
         return [range(first, min(first + step, plan.chunks)) for first in range(0, plan.chunks, step)]
 
 
@@ -101,6 +105,7 @@ def _play_once(job: Job, form: Form, chunks: list[int]) -> np.ndarray | None:
     return None
 
 
+@functools.cache
 def players() -> ModuleType:
     """The compiled kernels, or their readable twins under ``NUMBA_DISABLE_JIT=1``; either is imported when needed."""
     return importlib.import_module("simspec.kernels.twin" if DISABLED else "simspec.kernels.play")
@@ -222,7 +227,7 @@ def _collect(pieces: list[_Piece], progress: Progress | None, keep_going: bool) 
                 raise piece.outcome
             return replace(job, failure=str(piece.outcome)), []
         parts[piece.chunks.start] = piece.outcome
-        if progress is not None:
+        if progress is not None and job.method == "simulate":
             own = piece.outcome
             progress.add(own.rounds if isinstance(own, Folded) else sum(t.total("n") for t in own))
     return job, merge([parts[start] for start in sorted(parts)])

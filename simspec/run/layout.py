@@ -51,13 +51,14 @@ class Layout:
         return self.lanes_of(chunk) * self.rounds
 
 
-def layout(process: Process, windows: int, kappas: Sequence[int]) -> Layout:
+def layout(process: Process, windows: int, kappas: Sequence[int], fewest: int = FEWEST_LANES) -> Layout:
     """Cut ``windows`` rounds per κ into lanes, rounding up.
 
     A lane has 4096 rounds; fewer (a power of two) if that would leave less than 128 lanes, which an error estimate
     needs, and more if it would take over 8192.  Generations are shared out likewise, 64 to a lane.  A generation's
     rounds are random: their number is planned so that every κ gets at least ``windows`` rounds but for odds below 1e-9,
-    and what was run is reported.  Fresh windows have no lanes: a chunk plays the rounds of its 64 lanes as one.
+    and what was run is reported.  Fresh windows need no lanes for their error: a chunk plays the rounds of its 64 lanes
+    as one, and ``fewest`` may be small.
 
     Examples
     --------
@@ -69,16 +70,16 @@ def layout(process: Process, windows: int, kappas: Sequence[int]) -> Layout:
     """
     if process.unit == "generation":
         wanted = _generations(process, windows, max(kappas))
-        each = _share(wanted, USUAL_GENERATIONS)
+        each = _share(wanted, USUAL_GENERATIONS, fewest)
         return Layout(-(-wanted // each), 0, each)
-    rounds = _share(windows, USUAL_ROUNDS)
-    return Layout(max(FEWEST_LANES, -(-windows // rounds)), rounds)
+    rounds = _share(windows, USUAL_ROUNDS, fewest)
+    return Layout(max(fewest, -(-windows // rounds)), rounds)
 
 
-def _share(wanted: int, usual: int) -> int:
+def _share(wanted: int, usual: int, fewest: int) -> int:
     """How much of it one lane plays: a power of two."""
     each = usual
-    while each > 1 and wanted < each * FEWEST_LANES:
+    while each > 1 and wanted < each * fewest:
         each //= 2
     while wanted > each * MOST_LANES:
         each *= 2

@@ -55,6 +55,11 @@ class Progress:
         """Name the current step; printed with the next tick."""
         self.doing = doing
 
+    def begin(self, doing: str, total: int) -> None:
+        """Start a step that counts its windows from 0, ``total`` of them if that is known."""
+        with self._lock:
+            self.doing, self.total, self.done, self._counted_since = doing, total, 0, None
+
     def note(self, line: str) -> None:
         """Print one line now."""
         if not self.quiet:

@@ -1,111 +1,167 @@
-"""What did single rounds look like?  The first rounds behind a tally, written while the next ones are played.
+"""What did single rounds look like?  The first rounds behind the counts, written while the next ones are played.
 
-Off by default: Parquet takes some ten million rows a second, the kernels play a hundred times as many rounds.
+Off by default: Parquet takes some ten million rows a second, the kernels play up to a hundred times as many.
 """
 
 from __future__ import annotations
 
-import os
-import uuid
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simspec.kernels.words import LANES
-from simspec.model import DatasetError
-from simspec.run.engine import Job, form_of, players
+from simspec.kernels.jit import DISABLED
+from simspec.kernels.words import LANES, STREAM_VERSION
+from simspec.model import ParameterError, SimspecError
+from simspec.run.engine import Job
+from simspec.run.pages import MOST_PER_LANE, pages
+from simspec.run.progress import Progress
 from simspec.run.schema import ROUNDS
+from simspec.run.store import ROW_GROUP, TEMPORARY, rounds_path, whole
 
-MOST_PER_LANE = 4096
-"""Rounds recorded of one lane, so that a batch is small whatever the budget; the next lanes follow."""
-ROW_GROUP = 262_144
+WRITER: dict[str, Any] = {
+    "compression": "zstd",
+    "compression_level": 1,
+    "use_dictionary": ["accepted"],
+    "column_encoding": {"round": "DELTA_BINARY_PACKED", "position": "DELTA_BINARY_PACKED"},
+    "write_statistics": ["unit"],
+}
+"""Within 4 ns a row of the fastest settings at half the size; pyarrow's own take longer and 3 to 6 times the room.
+Readers skip row groups by ``unit``; no other column has a use for statistics."""
+
+FILE_BYTES, ROW_BYTES, PLACED_BYTES = 4000, 0.5, 1.2
+"""Rough size of a file beside its rows; of a row; of a row with an output position."""
 
 
-def rounds_path(folder: Path, job: Job, kappa: int) -> Path:
-    """Where the rounds of one simulation at one κ are kept."""
-    return folder / "rounds" / f"{job.simulation.id[:16]}-kappa-{kappa}.parquet"
+@dataclass(frozen=True)
+class Recording:
+    """How much is recorded of each simulation at each κ.
+
+    Attributes
+    ----------
+    record : int
+        Rounds, at most 4096 of each lane.
+    every : int
+        Only chunks 0, ``every``, 2·``every``, … are taken: a sample spread over the budget.
+    """
+
+    record: int
+    every: int = 1
+
+    def __post_init__(self) -> None:
+        for key, value in (("record", self.record), ("record_every", self.every)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ParameterError(key, f"{key} = {value!r} is out of range; allowed: a whole number of at least 1")
+
+    def check(self, method: str) -> None:
+        """Raise `ParameterError` if a method plays no rounds, or if nothing can list them."""
+        if method != "simulate":
+            raise ParameterError(
+                "record", f'record = {self.record} needs rounds, and method = "{method}" plays none; allowed: '
+                'method = "simulate"'
+            )  # fmt: skip
+        if DISABLED:
+            raise SimspecError("rounds are recorded by the compiled kernels only; unset NUMBA_DISABLE_JIT")
+
+    def size(self, jobs: Iterable[Job]) -> tuple[int, int, int]:
+        """(files, rows, bytes) at most; of generations, which end by themselves, 4096 rounds per lane are assumed."""
+        files = rows = size = 0
+        for job in jobs:
+            many, own = len(job.kappas), self.rows(job)
+            files, rows = files + many, rows + many * own
+            size += many * int(FILE_BYTES + own * (PLACED_BYTES if job.layout.generations else ROW_BYTES))
+        return files, rows, size
+
+    def rows(self, job: Job) -> int:
+        """Rows of one κ, at most."""
+        plan = job.layout
+        taken = range(0, plan.chunks, self.every)
+        lanes = LANES * (len(taken) - 1) + plan.lanes_of(taken[-1])
+        return min(self.record, lanes * min(plan.rounds or MOST_PER_LANE, MOST_PER_LANE))
 
 
-def record(job: Job, kappa: int, folder: Path, most: int) -> Path:
-    """Write the first ``most`` rounds of a simulation at one κ, lane after lane; the file is whole or not there.
+def unrecorded(folder: Path, jobs: Iterable[Job], recording: Recording) -> list[tuple[Job, int]]:
+    """Simulations and κ whose file is not there, not whole, or holds other rounds."""
+    pairs = [(job, kappa) for job in jobs for kappa in job.kappas]
+    return [(j, k) for j, k in pairs if not _holds(rounds_path(folder, j.simulation.id, k), _note(j, k, recording))]
+
+
+def record_all(
+    folder: Path, todo: list[tuple[Job, int]], recording: Recording, threads: int, progress: Progress | None = None
+) -> None:
+    """Record simulations, each at one κ, into files of a dataset; what a crash left there before is removed.
+
+    Raises
+    ------
+    DatasetError
+        A file cannot be written.
+    """
+    for left in (folder / "rounds").glob(f".*{TEMPORARY}"):
+        left.unlink(missing_ok=True)
+    if progress is not None:
+        progress.begin("recording rounds", sum(recording.rows(job) for job, _ in todo))
+    for number, (job, kappa) in enumerate(todo, 1):
+        if progress is not None:
+            progress.say(f"recording rounds, file {number:,} of {len(todo):,}")
+        record(job, kappa, rounds_path(folder, job.simulation.id, kappa), recording, threads, progress)
+
+
+def record(
+    job: Job, kappa: int, path: Path, recording: Recording, threads: int = 2, progress: Progress | None = None
+) -> None:
+    """Write rounds of a simulation at one κ, chunk after chunk and lane after lane; the file is whole or not there.
 
     Parameters
     ----------
     job : Job
     kappa : int
         One of the job's.
-    folder : Path
-        Folder of the dataset.
-    most : int
-        Rounds to write, at most 4096 of each lane.
-
-    Returns
-    -------
-    Path
-        A Parquet file with the columns of `simspec.run.schema.ROUNDS`; these are the rounds that were counted.
+    path : Path
+        Gets the columns of `simspec.run.schema.ROUNDS`; these are the rounds that were counted.
+    recording : Recording
+    threads : int
+        With 2 or more, rounds are played while those before are written; changes no byte.
+    progress : Progress, optional
+        Told of the rows.
 
     Raises
     ------
     DatasetError
         The file cannot be written.
     """
-    path = rounds_path(folder, job, kappa)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-    note = {"simulation_id": job.simulation.id, "kappa": str(kappa), "seed": str(job.seed)}
-    schema = ROUNDS.with_metadata(note)
+    schema = ROUNDS.with_metadata(_note(job, kappa, recording))
+    source = pages(job, kappa, recording.record, recording.every)
+    coming = ahead(source) if threads > 1 else source
+    with whole(path) as temporary, contextlib.closing(coming), pq.ParquetWriter(temporary, schema, **WRITER) as writer:
+        for table in coming:
+            writer.write_table(table, ROW_GROUP)
+            if progress is not None:
+                progress.add(table.num_rows)
+
+
+def _note(job: Job, kappa: int, recording: Recording) -> dict[str, str]:
+    """What a file says of itself; one that says the same holds the same rows."""
+    origin = {"simulation_id": job.simulation.id, "kappa": kappa, "seed": job.seed, "windows": job.windows}
+    return {k: str(v) for k, v in {**origin, "stream_version": STREAM_VERSION, **asdict(recording)}.items()}
+
+
+def _holds(path: Path, note: dict[str, str]) -> bool:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with pq.ParquetWriter(
-            temporary, schema, compression="zstd", compression_level=1, use_dictionary=["unit", "drafted", "accepted"],
-            column_encoding={"round": "DELTA_BINARY_PACKED", "position": "DELTA_BINARY_PACKED"},
-        ) as writer:  # fmt: skip
-            for table in ahead(tables(job, kappa, most)):
-                writer.write_table(table.cast(schema), ROW_GROUP)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be written ({error.strerror or error})") from None
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
+        found = pq.read_schema(path).metadata
+    except (OSError, ValueError):  # not there, or not whole
+        return False
+    return bool(found == {key.encode(): value.encode() for key, value in note.items()})
 
 
-def ahead(source: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def ahead(source: Iterator[pa.Table]) -> Generator[pa.Table, None, None]:
     """The same tables, each made while the one before is used; never more than two at a time."""
     with ThreadPoolExecutor(1, thread_name_prefix="simspec-record") as pool:
         coming = pool.submit(next, source, None)
         while (table := coming.result()) is not None:
             coming = pool.submit(next, source, None)
             yield table
-
-
-def tables(job: Job, kappa: int, most: int) -> Iterator[pa.Table]:
-    """The rounds in tables of one chunk each."""
-    plan, form, left = job.layout, form_of(job.process, kappa), most
-    for chunk in range(plan.chunks):
-        if left <= 0:
-            return
-        lanes = plan.lanes_of(chunk)
-        rounds = players().rounds_of(form, job.keys, chunk, lanes, plan.length, kappa, MOST_PER_LANE)
-        table = _table(rounds, chunk).slice(0, left)
-        left -= table.num_rows
-        yield table
-
-
-def _table(rounds: np.ndarray, chunk: int) -> pa.Table:
-    _, length, lanes = rounds.shape
-    position, drafted, accepted = (np.ascontiguousarray(field.T).ravel() for field in rounds)
-    columns = {
-        "unit": np.repeat(np.arange(LANES * chunk, LANES * chunk + lanes, dtype=np.int32), length),
-        "round": np.tile(np.arange(length, dtype=np.int32), lanes),
-        "position": position,
-        "drafted": drafted.astype(np.int16),
-        "accepted": accepted.astype(np.int16),
-    }
-    played = columns["drafted"] >= 0
-    if not played.all():
-        columns = {name: column[played] for name, column in columns.items()}
-    return pa.table(columns, schema=ROUNDS)

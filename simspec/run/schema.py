@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 WHOLE_CHUNK = -1
 """The lane of a row that holds a whole chunk, since its windows are independent."""
@@ -31,7 +31,11 @@ CHUNKS = _schema(
     [
         ("simulation_id", _WORD, "SHA-256 of the canonical JSON of process, scheme and policy"),
         ("kappa", pa.int16(), "draft length (γ, num_speculative_tokens)"),
-        ("chunk", pa.int32(), "chunk of random words: 64 lanes, many windows that are independent, or one multinomial draw"),
+        (
+            "chunk",
+            pa.int32(),
+            "chunk of random words: 64 lanes, many windows that are independent, or one multinomial draw",
+        ),
         (
             "lane",
             pa.int16(),
@@ -130,13 +134,26 @@ ESTIMATES = _schema(
     ]
 )
 
-ROUNDS = _schema(
+ROUNDS = pa.schema(
     [
-        ("unit", pa.int32(), "64·chunk + lane; of fresh windows, which have no lanes, 64·chunk"),
-        ("round", pa.int32(), "number of the round in its unit, from 0"),
-        ("position", pa.int32(), "output position at which the round starts; 0 unless output sequences are played"),
-        ("drafted", pa.int16(), "drafts of the round; less than kappa only at the end of a truncated generation"),
-        ("accepted", pa.int16(), "accepted length A"),
+        field.with_nullable(field.name == "position")
+        for field in _schema(
+            [
+                ("unit", pa.int32(), "64·chunk + lane; of fresh windows, which have no lanes, 64·chunk"),
+                ("round", pa.int32(), "number of the round in its unit, from 0"),
+                (
+                    "position",
+                    pa.int32(),
+                    "output position at which the round starts; null unless output sequences are played",
+                ),
+                (
+                    "drafted",
+                    pa.int16(),
+                    "drafts of the round; less than kappa only at the end of a truncated generation",
+                ),
+                ("accepted", pa.int16(), "accepted length A"),
+            ]
+        )
     ]
 )
 

@@ -1,8 +1,12 @@
-"""Which independent units does a result folder hold, simulation by simulation?  Lanes as stored, or windows counted."""
+"""Which independent units does a result folder hold, simulation by simulation?  Lanes as stored, or windows counted.
+
+A folder of exact values holds no units: its law stands for more windows than any run has.
+"""
 
 from __future__ import annotations
 
 import functools
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +19,7 @@ from simspec.kernels.tally import SUMS
 from simspec.model import DatasetError
 from simspec.run.comparison import LeftOut
 from simspec.run.dataset import Dataset, read
+from simspec.run.lawful import law_of, moments_of
 from simspec.run.schema import WHOLE_CHUNK
 from simspec.stats import difference as stats
 from simspec.stats.counts import Ints, round_sums
@@ -27,9 +32,10 @@ COST = ["c0", "c_d", "c_v", "c_r", "off"]
 _SUMS = [name if name == "n" else f"sum_{name}" for name in SUMS]
 _N = SUMS.index("n")
 _UNIT = ["kappa", "chunk", "lane"]
-_ORIGIN = ["seed", "stream_version"]
+_ORIGIN = ["seed", "stream_version", "method"]
 _COUNT = ["drafted", "accepted", "count"]
-_POINT = ["point_id", "simulation_id", "process", "parameters", "label", *COST, "cost_tables"]
+_WORDS = ["point_id", "simulation_id", "process", "parameters", "label", "method"]
+_POINT = [*_WORDS, *COST, "cost_tables"]
 
 
 class Side:
@@ -38,18 +44,21 @@ class Side:
     def __init__(self, dataset: str | Path | Dataset) -> None:
         self.path = (dataset if isinstance(dataset, Dataset) else read(dataset)).path
         self.left_out: list[LeftOut] = []
+        self.lawless: set[tuple[str, int]] = set()
         self.load = functools.lru_cache(maxsize=2)(self._load)
         parts = self._parts("chunks")
         if not parts:
             raise DatasetError(f"{self.path}: holds no chunk tables; allowed: a folder that simspec run wrote")
+        self.points = self._points()
+        self.exact = set(self.points["method"]) == {"exact"}
         self.where: dict[str, tuple[Path, ...]] = {}
-        for part in parts:
+        for part in self._parts("estimates") if self.exact else parts:
             ids = self._read(part, ["simulation_id"])
             for own in [] if ids is None else ids["simulation_id"].unique():
                 self.where[str(own)] = (*self.where.get(str(own), ()), part)
         if not self.where:
-            raise DatasetError(f"{self.path / 'chunks'}: cannot be read ({self.left_out[0].why})")
-        self.points = self._points()
+            why = self.left_out[0].why if self.left_out else "no simulation was played"
+            raise DatasetError(f"{self.path / 'chunks'}: cannot be read ({why})")
 
     def _parts(self, name: str) -> list[Path]:
         return sorted((self.path / name).glob("part-*.parquet"))
@@ -59,12 +68,39 @@ class Side:
         import pyarrow.parquet as pq
 
         try:
-            frame: pd.DataFrame = pq.read_table(part, columns=columns).to_pandas()
+            stored = pq.read_schema(part).names
+            frame: pd.DataFrame = pq.read_table(part, columns=[c for c in columns if c in stored]).to_pandas()
+            if "method" in columns and "method" not in stored:  # of before there were several
+                frame["method"] = "simulate"
             return frame[columns]
         except (pa.ArrowException, OSError, KeyError, ValueError) as error:
             why = clean(str(error).strip().split("\n")[0])
             self.left_out.append(LeftOut(str(part), f"cannot be read ({why})"))
             return None
+
+    def units(self, parts: tuple[Path, ...], ids: list[str], names: dict[str, str]) -> Units | None:
+        """Units of some simulations that lie in ``parts``; None if one cannot be read."""
+        if self.exact:
+            rows = self._join(parts, ["simulation_id", "kappa", "process", "parameters", "mean_accepted"])
+            return None if rows is None else self._lawful(rows, ids, names)
+        loaded = self.load(parts)
+        return None if loaded is None else Units.of(*loaded, ids)
+
+    def _lawful(self, rows: pd.DataFrame, ids: list[str], names: dict[str, str]) -> Units:
+        """Groups of exact values, by their laws; those without one are left out."""
+        key = keys_of(rows, ids)
+        found = {}
+        for own, point in zip(key.tolist(), rows.to_dict("records"), strict=True):
+            if own >= 0 and own not in found:
+                found[own] = law_of(point, own % 2**16)
+        laws = {own: law for own, law in sorted(found.items()) if not isinstance(law, str)}
+        for own, why in found.items():
+            if isinstance(why, str):
+                self.lawless.add((ids[own // 2**16], own % 2**16))
+                self.left_out.append(LeftOut(f"{names[ids[own // 2**16]]}; κ = {own % 2**16}", why))
+        place, nothing = np.full((len(laws), 2), WHOLE_CHUNK), np.zeros((len(laws), len(SUMS)), np.int64)
+        origin, keys = np.zeros((len(laws), len(_ORIGIN)), np.uint64), np.array(list(laws), np.int64)
+        return Units(place, nothing, origin, keys, np.arange(len(laws)), moments_of(list(laws.values())))
 
     def _load(self, parts: tuple[Path, ...]) -> tuple[pd.DataFrame, pd.DataFrame] | None:
         """Rows of chunks in these parts, and of counts where windows are the units; None if one cannot be read."""
@@ -86,7 +122,7 @@ class Side:
         import pandas as pd
 
         found = [self._read(part, _POINT) for part in self._parts("estimates")]
-        plain = dict.fromkeys(_POINT[:5], object)
+        plain = dict.fromkeys(_WORDS, object)
         frames = [f.drop_duplicates("point_id").astype(plain) for f in found if f is not None]
         whole = pd.concat(frames) if frames else pd.DataFrame(columns=_POINT)
         return whole.drop_duplicates("point_id").set_index("point_id")
@@ -110,8 +146,8 @@ class Units:
     place : int64 array (rows, 2)
         Chunk and lane; rows are ordered by group, chunk, lane.
     sums : int64 array (rows, 8)
-    origin : uint64 array (rows, 2)
-        Seed and stream version.
+    origin : uint64 array (rows, 3)
+        Seed, stream version and method.
     keys, starts : int64 array (groups,)
         As of `keys_of`, and the first row.
     moments : Moments
@@ -138,7 +174,7 @@ class Units:
         whole = place[starts, 1] == WHOLE_CHUNK
         if whole.any():
             moments = _by_window(moments, counts, keys_of(counts, ids), keys, whole)
-        return Units(place, sums, chunks[_ORIGIN].to_numpy(np.uint64)[order], keys, starts, moments)
+        return Units(place, sums, _origin(chunks)[order], keys, starts, moments)
 
     @property
     def size(self) -> Ints:
@@ -149,6 +185,11 @@ class Units:
     def whole(self) -> NDArray[np.bool_]:
         """Groups whose units are windows."""
         return np.asarray(self.place[self.starts, 1] == WHOLE_CHUNK)
+
+    @property
+    def lawful(self) -> NDArray[np.bool_]:
+        """Groups of exact values, of which nothing was counted."""
+        return np.asarray(self.sums[self.starts, _N] == 0)
 
     def take(self, chosen: NDArray[np.bool_]) -> Units:
         """Some of the groups."""
@@ -184,6 +225,12 @@ class Units:
         np.add.at(total, mine[i], self.sums[i])
         total[differs] = 0.0
         return stats.Moments(total[:, _N], total, np.zeros((groups, len(SUMS), len(SUMS))))
+
+
+def _origin(chunks: pd.DataFrame) -> NDArray[np.uint64]:
+    """Where the words came from, as numbers: those of another method are others."""
+    method = chunks["method"].map(lambda word: zlib.crc32(str(word).encode())).astype(np.uint64)
+    return np.asarray(chunks.assign(method=method)[_ORIGIN].to_numpy(np.uint64))
 
 
 def _by_window(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from simspec.run.tables import Block, chunk_table, count_table, estimate_table
 
 MANIFEST = "manifest.json"
 ROW_GROUP = 262_144
+TEMPORARY = ".tmp"
 REPEATING = {"alpha", "rho", "c0", "c_d", "c_v", "c_r", "off", "level"}
 """Fractions of which a table holds few; in other columns of fractions a dictionary would be looked for in vain."""
 
@@ -36,34 +38,46 @@ def part_path(folder: Path, table: str, part: int) -> Path:
     return folder / table / f"part-{part:06d}.parquet"
 
 
+def rounds_path(folder: Path, simulation_id: str, kappa: int) -> Path:
+    """Where single rounds of one simulation at one κ are kept, if they were asked for."""
+    return folder / "rounds" / f"{simulation_id[:16]}-kappa-{kappa}.parquet"
+
+
 def write_table(table: pa.Table, path: Path) -> None:
     """Write a Parquet file that is either whole or not there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        few = [f.name for f in table.schema if f.name in REPEATING or not pa.types.is_floating(f.type)]
+    few = [f.name for f in table.schema if f.name in REPEATING or not pa.types.is_floating(f.type)]
+    with whole(path) as temporary:
         pq.write_table(
             table, temporary, compression="zstd", row_group_size=ROW_GROUP, use_dictionary=few, write_statistics=few
         )
-        _sync(temporary)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be written ({error.strerror or error})") from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_json(value: dict[str, Any], path: Path) -> None:
     """Write a JSON file that is either whole or not there."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
+    with whole(path) as temporary:
         temporary.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A temporary file that takes the place of ``path`` at the end; after an error nothing is left of it.
+
+    Raises
+    ------
+    DatasetError
+        The file cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}{TEMPORARY}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
         _sync(temporary)
         os.replace(temporary, path)
     except OSError as error:
         raise DatasetError(f"{path}: cannot be written ({error.strerror or error})") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # the place of the file is none
+            temporary.unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,10 @@ from simspec.run import store
 from simspec.run.dataset import Dataset, read, read_manifest
 from simspec.run.engine import Job, play, run_jobs, warm
 from simspec.run.known import known_jobs, laws_of
+from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
 from simspec.run.provenance import provenance
+from simspec.run.record import Recording, record_all, unrecorded
 from simspec.run.schema import SCHEMA_VERSION, TABLES
 from simspec.run.tables import Block
 from simspec.theory.law import WindowLaw
@@ -159,6 +161,7 @@ def sweep(
     threads: int | None = None,
     progress: Progress | None = None,
     most: int = POINTS_LIMIT,
+    recording: Recording | None = None,
 ) -> Dataset:
     """Run a scenario into a folder and open it.
 
@@ -175,17 +178,30 @@ def sweep(
     progress : Progress, optional
     most : int
         Largest number of points.
+    recording : Recording, optional
+        Which single rounds to write as well, once the tables are complete; a complete folder gets them too.
 
     Raises
     ------
     DatasetError
         The folder cannot be written or holds something else.
     """
+    if recording is not None:
+        recording.check(scenario.method)
     folder = Path(output) if output is not None else Path("results") / scenario.name
     todo = plan(scenario, most)
     manifest = _open_folder(folder, scenario, todo)
-    if manifest.get("complete") and not _missing(folder, todo):
-        return read(folder)
+    if not manifest.get("complete") or _missing(folder, todo):
+        _complete(folder, manifest, todo, threads, progress)
+    if recording is not None:
+        _record(folder, manifest, todo, recording, threads, progress)
+    return read(folder)
+
+
+def _complete(
+    folder: Path, manifest: dict[str, Any], todo: Plan, threads: int | None, progress: Progress | None
+) -> None:
+    """Make every part that is not there."""
     store.make_folder(folder)
     store.write_json(manifest, folder / store.MANIFEST)
     began = time.monotonic()
@@ -198,7 +214,23 @@ def sweep(
     manifest["provenance"]["finished"] = time.strftime("%Y-%m-%dT%H:%M:%S%z")
     manifest["provenance"]["seconds"] = round(time.monotonic() - began, 2)
     store.write_json(manifest, folder / store.MANIFEST)
-    return read(folder)
+
+
+def _record(
+    folder: Path, manifest: dict[str, Any], todo: Plan, recording: Recording, threads: int | None,
+    progress: Progress | None,
+) -> None:  # fmt: skip
+    """Write single rounds of what could be played, and say in the manifest which."""
+    failed = {entry["simulation_id"] for entry in manifest["failed"]}
+    missing = unrecorded(folder, (job for job in todo.jobs if job.simulation.id not in failed), recording)
+    if missing:
+        manifest["rounds"] = {**asdict(recording), "complete": False}
+        store.write_json(manifest, folder / store.MANIFEST)
+        record_all(folder, missing, recording, threads or default_threads(), progress)
+    note = {**asdict(recording), "complete": True}
+    if manifest.get("rounds") != note:
+        manifest["rounds"] = note
+        store.write_json(manifest, folder / store.MANIFEST)
 
 
 def _missing(folder: Path, todo: Plan) -> list[int]:

@@ -59,8 +59,8 @@ class Block:
     def kind(self) -> tuple[Any, ...]:
         """Blocks of one kind are computed together; the first two entries are the size of one."""
         if self.laws:
-            kappas = self.job.kappas
-            return (kappas[-1] + 1) * len(self.costs), len(kappas), "laws", self.fresh, kappas, self.level, id(self.costs)
+            kappas, priced = self.job.kappas, (self.level, id(self.costs))
+            return (kappas[-1] + 1) * len(self.costs), len(kappas), "laws", self.fresh, kappas, *priced
         job, shape = self.job, self.runs.shape if self.fresh else self.tallies[0].sums.shape
         return max(shape), len(job.kappas), shape, self.fresh, job.kappas, job.windows, self.level, id(self.costs)
 

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+MANY = 1e6
+"""Hits and misses beyond which a Beta quantile needs no search."""
 
 
 def student(level: float, units: int) -> float:
@@ -151,13 +153,39 @@ def proportion(
 
 
 def _clopper_pearson(hits: Floats, size: Floats, level: float) -> tuple[Floats, Floats]:
-    from scipy.special import betaincinv
-
     tail = (1.0 - level) / 2
     with np.errstate(invalid="ignore"):
-        low = np.where(hits <= 0.0, 0.0, betaincinv(hits, np.maximum(size - hits, 0.0) + 1.0, tail))
-        high = np.where(hits >= size, 1.0, betaincinv(hits + 1.0, np.maximum(size - hits, 1e-300), 1.0 - tail))
+        low = np.where(hits <= 0.0, 0.0, beta_quantile(hits, np.maximum(size - hits, 0.0) + 1.0, tail))
+        high = np.where(hits >= size, 1.0, beta_quantile(hits + 1.0, np.maximum(size - hits, 1e-300), 1.0 - tail))
     return low, high
+
+
+def beta_quantile(a: Floats, b: Floats, share: float) -> Floats:
+    """Quantile of Beta laws.
+
+    Beyond `MANY` by one Newton step from Cornish and Fisher's expansion, within 1e-4 standard deviations: the search
+    of ``betaincinv`` takes a hundred times as long at 10¹² as at 10⁴.
+
+    Examples
+    --------
+    >>> beta_quantile(np.array([1.0]), np.array([1.0]), 0.25).tolist()
+    [0.25]
+    """
+    from scipy.special import betainc, betaincinv, ndtri
+
+    many = np.minimum(a, b) > MANY
+    if not many.any():
+        return np.asarray(betaincinv(a, b, share))
+    out = np.empty(a.shape)
+    out[~many] = betaincinv(a[~many], b[~many], share)
+    a, b, z = a[many], b[many], float(ndtri(share))
+    total = a + b
+    spread = np.sqrt(a * b / (total + 1.0)) / total
+    skew = 2.0 * (b - a) * np.sqrt(total + 1.0) / ((total + 2.0) * np.sqrt(a * b))
+    x = a / total + spread * (z + (z * z - 1.0) * skew / 6.0)
+    density = np.exp(-z * z / 2.0) / np.sqrt(2.0 * np.pi) / spread
+    out[many] = x - (betainc(a, b, x) - share) / density
+    return out
 
 
 def effective_trials(

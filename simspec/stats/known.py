@@ -1,6 +1,6 @@
 """What do exact laws say at a cost?  The columns of the estimates, each with an interval of no width, or unknown (NaN).
 
-Unknown are quantiles of a cost where the end of a generation cuts drafts, since the law gives no joint law of drafts and
+Unknown are quantiles of a cost where the end of a generation cuts drafts, since there is no joint law of drafts and
 acceptances there, and whatever describes a unit where the unit is no window: units are how a simulation is cut.
 """
 

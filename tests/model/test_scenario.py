@@ -45,7 +45,9 @@ def test_a_grid_spans_lists_and_decimal_ranges_with_both_ends(tmp_path):
 
 
 def test_a_scenario_survives_json(tmp_path):
-    own = scenario(tmp_path, GOOD)
+    own = scenario(tmp_path, f'method = "exact"\n{GOOD}')
+    assert own.method == "exact"
+    assert own != scenario(tmp_path, GOOD)
     assert Scenario.from_dict(json.loads(canonical_json(own.to_dict()))) == own
 
 
@@ -66,6 +68,13 @@ WRONG = {
     "an unknown process": (GOOD.replace('"markov"', '"markow"'), 7, 'did you mean "markov"?'),
     "a bad name": (GOOD.replace('"test"', '"../up"'), 1, "cannot name a folder"),
     "a seed too large": (f"seed = {2**64}\n{GOOD}", 1, f"allowed: 0 ≤ seed ≤ {2**64 - 1}"),
+    "an unknown method": (f'method = "exat"\n{GOOD}', 1, "method = 'exat' is unknown; did you mean \"exact\"?"),
+    "a method of no word": (f"method = [1]\n{GOOD}", 1, "method = [1] is unknown; known: simulate, multinomial, exact"),
+    "a method for independent windows": (
+        f'method = "multinomial"\n{GOOD.replace("[0.0, 0.3]", "0.3")}'.replace("[cost]", 'start = "carry"\n[cost]'),
+        1,
+        'these depend on each other; allowed: "simulate", "exact"',
+    ),
     "a value twice": (GOOD.replace("[0.0, 0.3]", "[0.3, 0.3]"), 9, "holds 0.3 twice"),
     "kappa beyond a curve": (
         'name = "x"\nkappa = [9]\n[process]\ntype = "survival"\nsurvival = [0.5, 0.4]\n',

@@ -34,6 +34,7 @@ def data_bytes(folder):
 def small_pieces(monkeypatch):
     """Several pieces per job, so that order can matter."""
     monkeypatch.setattr(engine, "PIECE_WINDOWS", 2**17)
+    monkeypatch.setattr(engine, "FRESH_PIECE_WINDOWS", 2**17)
 
 
 def test_threads_and_a_spawned_process_write_the_same_bytes(tmp_path):

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import betaincinv
 from scipy.stats import binom, binomtest
 
 from simspec import theory
@@ -12,7 +13,7 @@ from simspec.kernels.tally import fold
 from simspec.model import Cost, Drift, Iid, Markov, Simulation, Survival
 from simspec.run.engine import Job, run_jobs
 from simspec.stats.counts import Counts, Prices
-from simspec.stats.intervals import proportion, quantiles, ratio, standard_error, student
+from simspec.stats.intervals import beta_quantile, proportion, quantiles, ratio, standard_error, student
 from simspec.stats.point import priced_estimates, window_estimates
 
 
@@ -251,3 +252,12 @@ def test_off_and_largest_kappa_are_reported():
     _, own = estimates(Iid(alpha=1.0), tuple(range(5)), 50_000, 1, Cost())
     assert own["at_kappa_max"]
     assert own["kappa_star"] == 4
+
+
+@pytest.mark.parametrize("trials", [3e6, 1e8, 1e10, 1e12])
+@pytest.mark.parametrize("share", [1e-4, 0.025, 0.5, 0.975])
+def test_a_beta_quantile_without_a_search_is_the_one_searched_for(trials, share):
+    chance = np.array([1e-8, 1e-4, 0.3, 0.5, 0.7, 0.9999])
+    a, b = trials * chance, trials * (1 - chance) + 1
+    found, searched = beta_quantile(a, b, share), betaincinv(a, b, share)
+    assert (np.abs(found - searched) <= 1e-4 * np.sqrt(chance * (1 - chance) / trials)).all()
