@@ -1,6 +1,6 @@
 """How fast are single rounds written, and in how much memory?  Line 9.
 
-python benchmarks/recording.py [--arms iid,drift] [--rounds 15] [--json]
+python benchmarks/recording.py [--arms iid,drift] [--rounds 15] [--pin] [--json]
 
 Two arms alternate, into the same folder and with the same writer settings: pyarrow's writer on ready columns, and
 simspec's recording, which plays the rounds while it writes them.  It reports and does not judge: exit code 0.
@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from timing import progress
 
+import simspec.run.record
 from simspec.model import BetaMixture, Drift, Hmm, Iid, Markov, Process, Simulation
 from simspec.run.engine import Job
 from simspec.run.layout import Layout
@@ -81,6 +83,18 @@ def job_of(process: Process, rows: int) -> Job:
 def copy(table: pa.Table) -> pa.Table:
     """The same columns in memory of their own."""
     return pa.concat_tables([table]).take(np.arange(table.num_rows))
+
+
+def pin() -> None:
+    """Writing to one processor, playing to another; a busy machine may keep both threads on one for minutes."""
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+
+    def apart(*question: Any) -> Iterator[pa.Table]:
+        os.sched_setaffinity(0, {second})  # of the thread that plays
+        yield from pages(*question)
+
+    os.sched_setaffinity(0, {first})
+    simspec.run.record.pages = apart  # type: ignore[assignment]
 
 
 def measure(name: str, rounds: int, folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
@@ -191,11 +205,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=ROUNDS_OF_ALL, help=f"rounds (default {ROUNDS_OF_ALL})")
     parser.add_argument("--arms", default=",".join(PROCESSES), help="which processes (default: all)")
+    parser.add_argument("--pin", action="store_true", help="give each of the two threads a processor (Linux)")
     parser.add_argument("--json", action="store_true", help="print one JSON object per row")
     asked = parser.parse_args(arguments)
     names = [name.strip() for name in asked.arms.split(",")]
     if asked.rounds < FEWEST_ROUNDS or not set(names) <= set(PROCESSES):
         parser.error(f"--rounds at least {FEWEST_ROUNDS}; --arms some of {', '.join(PROCESSES)}")
+    if asked.pin:
+        pin()
     todo: list[Callable[[], dict[str, Any]]] = []
     rows: list[dict[str, Any]] = []
     with progress() as say, tempfile.TemporaryDirectory() as folder:

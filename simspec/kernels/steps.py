@@ -107,7 +107,7 @@ def place(table, row, at):
     """Index of the first cumulative level above ``at`` in a row whose end is padded with the highest level."""
     width = table.shape[1]
     if width == BLOCK:
-        return np.int32(width - above(table, row * width, at))
+        return np.int32(BLOCK - above(table, row * BLOCK, at))
     if width > WIDE:
         return halve(table, row, at)
     total = np.int32(0)
