@@ -8,6 +8,17 @@ import numpy as np
 import pyarrow as pa
 
 
+def dtype_of(kind: pa.DataType) -> np.dtype[Any]:
+    """The numpy type of a column of numbers; Arrow's own ``to_pandas_dtype`` imports pandas in some versions.
+
+    Examples
+    --------
+    >>> dtype_of(pa.float64()), dtype_of(pa.int16())
+    (dtype('float64'), dtype('int16'))
+    """
+    return np.dtype({"double": "float64", "float": "float32"}.get(str(kind), str(kind)))
+
+
 def column(values: Any, kind: pa.DataType) -> pa.Array:
     """An Arrow array of numbers or truth values that shares the memory of ``values`` where it can; NaN becomes null.
 
@@ -36,7 +47,7 @@ def column(values: Any, kind: pa.DataType) -> pa.Array:
     if pa.types.is_boolean(kind):
         bits = np.packbits(given.astype(np.bool_, casting="safe"), bitorder="little")
         return pa.Array.from_buffers(kind, len(given), [None, pa.py_buffer(bits)])
-    wanted = np.dtype(kind.to_pandas_dtype())
+    wanted = dtype_of(kind)
     if wanted.kind in "iu":
         _check_fits(given, wanted)
     own = np.ascontiguousarray(given, wanted)
@@ -108,7 +119,7 @@ def _numbers_of(part: pa.Array) -> np.ndarray:
     if pa.types.is_boolean(part.type):
         numbers = _bits(data, part)
     else:
-        numbers = np.frombuffer(data, part.type.to_pandas_dtype())[part.offset : part.offset + len(part)]
+        numbers = np.frombuffer(data, dtype_of(part.type))[part.offset : part.offset + len(part)]
     return np.where(_bits(there, part), numbers, np.nan) if part.null_count else numbers
 
 

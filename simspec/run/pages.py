@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from simspec.kernels.forms import FreshRow, Rows, Steps
 from simspec.kernels.words import LANES
+from simspec.run.columns import dtype_of
 from simspec.run.engine import Job, form_of, players
 from simspec.run.schema import ROUNDS
 from simspec.run.store import ROW_GROUP
@@ -94,6 +95,6 @@ def _nowhere(rows: int) -> pa.Array:
     return pa.nulls(rows, pa.int32())
 
 
-_KINDS = {field.name: np.dtype(field.type.to_pandas_dtype()) for field in ROUNDS}
+_KINDS = {field.name: dtype_of(field.type) for field in ROUNDS}
 _ROW_BYTES = sum(kind.itemsize for kind in _KINDS.values())
 _COUNTING = np.arange(ROW_GROUP, dtype=np.int32)
