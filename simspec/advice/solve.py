@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from simspec import theory
+from simspec.advice import number_kinds, token_kinds
+from simspec.advice.fields import check_known, made
 from simspec.model import KAPPA_LIMIT, Cost, Iid, ParameterError, Process, Processes
 from simspec.model.errors import did_you_mean, shown
 from simspec.run.single import SimulationResult, run_single
@@ -22,9 +24,10 @@ def solve(cases: Sequence[Any], windows: int | None = None, seed: int = 1) -> li
     Parameters
     ----------
     cases : list of dict
-        ``{"id", "kind", "process", "kappa" | "kappa_max", "cost"}``; kind ``"window"`` may be left out.
+        ``{"id", "kind", "process", "kappa" | "kappa_max", "cost"}``; kind ``"window"`` may be left out.  The keys and
+        answers of the other kinds are in docs/solve.md.
     windows : int, optional
-        Also simulate each case with so many windows: key ``"simulated"``.
+        Also simulate each case of kind ``"window"`` with so many windows: key ``"simulated"``.
     seed : int
         Root seed of the simulations.
 
@@ -49,7 +52,8 @@ def _answer(case: Any, windows: int | None, seed: int) -> dict[str, Any]:
         kind = case.get("kind", "window")
         if not isinstance(kind, str) or kind not in KINDS:
             raise ParameterError("kind", f"kind = {shown(kind)} is unknown{did_you_mean(str(kind)[:60], KINDS)}")
-        return {"id": name, **KINDS[kind](case, windows, seed)}
+        answer = _window(case, windows, seed) if kind == "window" else EXACT_KINDS[kind](case)
+        return {"id": name, **answer}
     except ParameterError as error:
         return {"id": name, "error": {"key": error.key, "message": error.message}}
     except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
@@ -58,13 +62,10 @@ def _answer(case: Any, windows: int | None, seed: int) -> dict[str, Any]:
 
 
 def _window(case: dict[str, Any], windows: int | None, seed: int) -> dict[str, Any]:
-    known = ("id", "kind", "process", "kappa", "kappa_max", "cost")
-    for key in case:
-        if key not in known:
-            raise ParameterError(key, f'unknown key "{key}"{did_you_mean(key, known)}')
+    check_known(case, "process", "kappa", "kappa_max", "cost")
     if ("kappa" in case) == ("kappa_max" in case):
         raise ParameterError("kappa", "give either kappa or kappa_max")
-    process, cost = _made(case, "process", _process), _made(case, "cost", _cost)
+    process, cost = made(case, "process", _process), made(case, "cost", _cost)
     key = "kappa" if "kappa" in case else "kappa_max"
     value = case[key]
     limit = EXACT_LIMIT if windows is None else KAPPA_LIMIT
@@ -79,16 +80,6 @@ def _window(case: dict[str, Any], windows: int | None, seed: int) -> dict[str, A
         return answer(process, cost, value, windows, seed)
     except ParameterError as error:  # found only when asked, e.g. a latent correlation too close to 1
         raise error.under("process") if error.key in type(process).model_fields else error from None
-
-
-def _made(case: dict[str, Any], key: str, make: Callable[[Any], Any]) -> Any:
-    value = case.get(key, {} if key == "cost" else None)
-    if not isinstance(value, dict):
-        raise ParameterError(key, f"{key} is {'missing' if value is None else 'not an object'}; allowed: an object")
-    try:
-        return make(value)
-    except ParameterError as error:
-        raise error.under(key) from None
 
 
 def _process(value: dict[str, Any]) -> Process:
@@ -170,4 +161,17 @@ def _origin(frame: Any, seed: int) -> dict[str, Any]:
     return {"windows": int(frame["rounds"].max()), "level": LEVEL, "seed": seed}
 
 
-KINDS: dict[str, Callable[[dict[str, Any], int | None, int], dict[str, Any]]] = {"window": _window}
+EXACT_KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "markov_sum_variance": number_kinds.markov_sum_variance,
+    "estimators": number_kinds.estimators,
+    "tails": number_kinds.tails,
+    "seed_formulas": number_kinds.seed_formulas,
+    "generation": number_kinds.generation,
+    "generation_star": number_kinds.generation_star,
+    "divergence": token_kinds.divergence,
+    "multidraft": token_kinds.multidraft,
+    "typical_acceptance": token_kinds.typical_acceptance,
+}
+"""Kinds that have an exact answer only: nothing is simulated for them."""
+
+KINDS = ("window", *EXACT_KINDS)

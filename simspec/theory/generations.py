@@ -96,7 +96,7 @@ def generation(process: Process, kappa: int, cost: Cost) -> GenerationLaw:
     if not isinstance(process, Drift):
         raise ParameterError("process", f"{process} has no generations of fixed length; allowed: type = drift")
     check_kappa(process, kappa)
-    rows = _Rows(process, kappa)
+    rows = GenerationRows(process, kappa)
     visits = rows.visits()
     total = rows.totals(visits)
     drafts = rows.longest()
@@ -129,7 +129,7 @@ def generation_window(process: Drift, kappa: int) -> WindowLaw:
     >>> generation_window(Drift(shape="table", alphas=[0.5, 0.5]), 3).pmf_accepted
     array([0.66666667, 0.33333333, 0.        , 0.        ])
     """
-    rows = _Rows(process, kappa)
+    rows = GenerationRows(process, kappa)
     visits = rows.visits()
     total = rows.totals(visits)
     pmf = total.counts / total.rounds
@@ -156,7 +156,7 @@ def generation_sweep(process: Drift, kappa_max: int) -> Sweep:
     >>> generation_sweep(Drift(shape="table", alphas=[0.5, 0.5]), 1).mean_tokens
     array([1.        , 1.33333333])
     """
-    rows = _Rows(process, kappa_max)
+    rows = GenerationRows(process, kappa_max)
     kappas = np.arange(kappa_max + 1)
     rejecting = kappas[:, None] < kappas  # [a, κ]: a round of κ drafts that accepts a has rejected one
     ahead = np.zeros((kappa_max + 2, kappa_max + 1))  # [d, κ]: chance that a round starts d positions on
@@ -189,7 +189,7 @@ def generation_counts(process: Drift, kappa: int) -> tuple[FloatArray, FloatArra
     >>> mean, covariance[0]
     (array([1. , 0.5]), array([ 1. , -0.5]))
     """
-    rows = _Rows(process, kappa)
+    rows = GenerationRows(process, kappa)
     visits = rows.visits()
     ahead = np.zeros((kappa + 1, kappa + 1))  # row a: expected counts from position i + 1 + a on
     covariance = np.zeros((kappa + 1, kappa + 1))
@@ -217,7 +217,7 @@ class _Totals:
     examined: float
 
 
-class _Rows:
+class GenerationRows:
     """The rounds of a generation, one row of probabilities per start position."""
 
     def __init__(self, process: Drift, kappa: int) -> None:
