@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal
 from simspec.kernels import arithmetic as own
 from simspec.kernels import lower
 from simspec.kernels.forms import FreshRow, Steps
-from simspec.model import GaussianCopulaAr1, Hmm, ParameterError
+from simspec.model import BetaMixture, GaussianCopulaAr1, Hmm, ParameterError
 
 
 def test_exponential_sine_and_normal():
@@ -50,6 +50,15 @@ def survival_of(form, kappa):
         alive = alive @ cells[:, : len(cells)]
         out.append(alive.sum())
     return np.array(out)
+
+
+@pytest.mark.parametrize("mean", [2, 60, 1024])
+def test_the_binary_digits_of_a_geometric_length(mean):
+    """Mean and chance of a single token from independent digits; what digits are left out weighs less than 1e-6."""
+    process = BetaMixture(alpha=0.7, rho=0.2, request_tokens=mean, request_law="geometric")
+    chances = lower.form(process, 4).ends.bits / 2**32
+    assert 1.0 + chances @ 2.0 ** np.arange(len(chances)) == pytest.approx(mean, rel=1e-6)
+    assert np.prod(1.0 - chances) == pytest.approx(1.0 / mean, rel=1e-6)
 
 
 @pytest.mark.parametrize("phi", [-0.9, -0.3, 0.2, 0.62, 0.95])

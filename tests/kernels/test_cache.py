@@ -138,6 +138,45 @@ def test_code_under_a_wrong_name_is_not_used(tiny, cache):
     assert run(USE_TINY, cache, tiny) == (f"{ANSWER} 0", "")
 
 
+@pytest.mark.parametrize("other", [{"NUMBA_CPU_NAME": "generic"}, {"NUMBA_OPT": "1"}], ids=str)
+def test_code_for_another_cpu_or_made_otherwise_is_not_used(tiny, cache, other):
+    assert run(USE_TINY, cache, tiny, **other) == (f"{ANSWER} 0", "")
+    assert run(USE_TINY, cache, tiny, **other) == (f"{ANSWER} 3", "")
+    assert run(USE_TINY, cache, tiny) == (f"{ANSWER} 3", "")
+
+
+def test_functions_that_close_over_other_values_are_others(tmp_path):
+    lines = ["from simspec.kernels.jit import njit", "def times(n):", "    return njit(lambda x: x * n)"]
+    (tmp_path / "made.py").write_text("\n".join(lines))
+    for _ in range(2):
+        out, _ = run("import made; print(made.times(2)(5), made.times(3)(5))", tmp_path / "cache", tmp_path)
+        assert out == "10 15"
+    assert len(files(tmp_path / "cache")) == 2
+
+
+@pytest.mark.parametrize("compiler", ["numba", "llvmlite"])
+def test_another_compiler_has_another_shelf(compiler, monkeypatch):
+    before = shelf.fingerprint()
+    monkeypatch.setattr(getattr(shelf, compiler), "__version__", "0")
+    assert shelf.fingerprint() != before
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
+    shelf.Shelf(tmp_path / "kernels").put("a", b"old code")
+    write = Path.write_bytes
+
+    def half(path, content):
+        write(path, content[: len(content) // 2])
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", half)
+        with pytest.warns(RuntimeWarning, match="No space left"):
+            shelf.Shelf(tmp_path / "kernels").put("a", b"new code")
+    assert shelf.Shelf(tmp_path / "kernels").get("a") == b"old code"
+    assert [path.name for path in (tmp_path / "kernels").iterdir()] == ["a"]
+
+
 @pytest.mark.parametrize("break_it", ["a file is in the way", "it vanishes", "it is read-only"])
 def test_a_cache_lost_after_the_start_is_no_accident(tiny, tmp_path, break_it):
     cache = tmp_path / "cache"

@@ -25,6 +25,11 @@ def test_there_are_twelve_kernels_or_fewer():
     assert len(names) == len(set(names)) <= MOST
 
 
+def test_no_kernel_holds_the_interpreters_lock():
+    """Threads play at once only without it."""
+    assert [name for name, ready in entry_points() if not ready().targetoptions.get("nogil")] == []
+
+
 def test_every_kernel_that_python_calls_is_listed():
     """Whatever the callers import from a module of kernels and call is an entry point, or plain Python."""
     listed = {name for name, _ in entry_points()}

@@ -5,10 +5,14 @@ Each case has a false-alarm probability of 1e-6 (see laws.py); the planted error
 
 import math
 
+import numpy as np
 import pytest
 from laws import assert_same_law, distance
 
+from simspec.kernels import play
+from simspec.kernels.forms import FreshRow
 from simspec.kernels.tally import SUMS
+from simspec.kernels.words import stream_keys
 from simspec.model import (
     BetaMixture,
     DiscreteMixture,
@@ -35,6 +39,7 @@ def lowest(alpha):
 
 STICKY = ((0.9, 0.1), (0.2, 0.8))
 ENDS = {"request_tokens": 60, "request_law": "geometric"}
+FEW = {"request_tokens": 3, "request_law": "geometric"}  # a length that told the rate would show
 TOKENS = TokenChain(
     target=((0.6, 0.3, 0.1), (0.2, 0.5, 0.3), (0.1, 0.1, 0.8)),
     draft=((0.5, 0.5, 0.0), (0.3, 0.3, 0.4), (0.2, 0.2, 0.6)),
@@ -71,6 +76,8 @@ CASES = [
     (TOKENS, KAPPAS),
     (DiscreteMixture(alphas=(0.9, 0.6), weights=(0.7, 0.3), weights_of="rounds", request_tokens=60), KAPPAS),
     (DiscreteMixture(alphas=(0.9, 0.6), weights=(0.7, 0.3), weights_of="tokens", **ENDS), KAPPAS),
+    (DiscreteMixture(alphas=(0.9, 0.6), weights=(0.7, 0.3), weights_of="rounds", **ENDS), KAPPAS),
+    (DiscreteMixture(alphas=(0.9, 0.1), weights=(0.5, 0.5), weights_of="requests", **FEW), KAPPAS),
     (BetaMixture(alpha=0.7, rho=0.2, request_tokens=60), KAPPAS),
     (BetaMixture(alpha=0.7, rho=0.2, **ENDS), KAPPAS),
 ]
@@ -97,6 +104,16 @@ def test_edges_are_exact(kappa):
     _, (all_,) = simulated(Iid(alpha=1.0), (kappa,), 10**6)
     assert none.total("accepted") == 0
     assert all_.total("accepted") == kappa * all_.total("n")
+
+
+def test_windows_of_one_cell_fall_differently_in_every_chunk():
+    """The further 52 bits of a window alone decide at p = 2⁻¹³: hits of 3000 chunks are binomial, false alarm 1e-6.
+
+    Without the chunk in their address the first window of a cell would fall alike everywhere.
+    """
+    windows, p = 3000 * 8192, 2.0**-13
+    runs = play.fresh_runs(FreshRow.of(np.array([p])), stream_keys(3, "cell"), 0, np.full(3000, 8192))
+    assert abs(runs[:, 1].sum() - windows * p) < 4.9 * math.sqrt(windows * p)
 
 
 def test_a_planted_shift_of_rho_is_seen():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simspec.kernels import lower, play
+from simspec.kernels import lower, play, twin
 from simspec.kernels.forms import Policy
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import Drift, Iid, Markov
@@ -107,3 +107,20 @@ def test_a_planted_policy_is_seen(case):
     """One up instead of two: far outside the bound."""
     process, length, expected = case()
     assert distance(observed(process, length, Policy(1, -1, LOWEST, HIGHEST)), expected) > 2 * BOUND
+
+
+def growing(kappa, accepted, full, memory):
+    """As many drafts as the request has had rounds."""
+    for lane in range(kappa.size):
+        memory[0, lane] += 1.0
+        kappa[lane] = int(memory[0, lane])
+
+
+@pytest.mark.parametrize("policy", [POLICY, Policy(lowest=LOWEST, highest=HIGHEST, own=growing)], ids=["+2/-1", "own"])
+@pytest.mark.parametrize("player", [play, twin], ids=["compiled", "twin"])
+def test_every_request_begins_as_the_first(player, policy):
+    """Nothing is rejected, so three requests of a lane are alike: each begins with the first κ and no memory."""
+    form, keys = lower.form(Drift(shape="table", alphas=(1.0,) * 40), HIGHEST), stream_keys(11, "policy")
+    once, thrice = (player.play(form, keys, 0, 5, requests, FIRST, policy).histogram for requests in (1, 3))
+    assert once.sum() > 5 * 4
+    assert thrice.tolist() == (3 * once).tolist()

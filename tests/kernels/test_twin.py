@@ -6,8 +6,9 @@ import pytest
 from simspec.kernels import lower, play, twin
 from simspec.kernels.arithmetic import fine_threshold, levels, threshold
 from simspec.kernels.forms import Dense, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
+from simspec.kernels.steps import WIDE, level
 from simspec.kernels.tally import SUMS, fold
-from simspec.kernels.words import LANES, stream_keys
+from simspec.kernels.words import LANES, STREAM_VERSION, stream_keys
 from simspec.model import (
     BetaMixture,
     DiscreteMixture,
@@ -51,6 +52,7 @@ CARRIED = [
 ]
 STEPPED = [
     (GaussianCopulaAr1(alpha=0.7, rho=0.3), 4),
+    (GaussianCopulaAr1(alpha=0.7, phi=0.95), 3),  # so many states that rows are searched by halving
     (Hmm(P=STICKY, alphas=(0.98, 0.42)), 5),
     (Hmm(P=STICKY, alphas=(0.98, 0.42), start="carry", steps_after_reject=2, steps_after_full=3), 5),
     (TOKENS, 4),
@@ -97,6 +99,7 @@ def test_fresh_windows(process, kappa):
 def test_chains_of_windows(process, kappa, lanes):
     form, rounds = lower.form(process, kappa), ROUNDS if lanes == LANES else 77
     assert isinstance(form, (Rows, Steps))
+    rounds = rounds if isinstance(form, Rows) or form.cells.shape[1] <= WIDE else rounds // 10  # a slow twin
     assert_same(*(player.play(form, KEYS, 9, lanes, rounds, kappa) for player in (play, twin)))
 
 
@@ -123,6 +126,15 @@ def test_a_chance_at_every_position(truncate):
         fast = play.play(form, KEYS, chunk, lanes, 4, 5)
         assert_same(fast, twin.play(form, KEYS, chunk, lanes, 4, 5))
         assert (fast.column("tokens") == 4 * lengths[LANES * chunk : LANES * chunk + lanes]).all()
+
+
+def test_past_its_end_a_request_repeats_its_last_chance():
+    """Of two requests the first accepts everything, also beyond its end, and the second nothing."""
+    form = Dense(np.array([1.0, 1.0, 1.0, 0.0, 0.0]), np.array([0, 3, 5]), truncate=False)
+    for player in (play, twin):
+        tally = player.play(form, KEYS, 0, 2, 1, 5)
+        assert tally.column("accepted").tolist() == [5, 0]
+        assert tally.column("n").tolist() == [1, 2]
 
 
 POLICIES = {"+2/-1": Policy(2, -1, 1, 11), "own": Policy(lowest=1, highest=11, own=greedy)}
@@ -152,7 +164,7 @@ def test_the_general_loop_plays_what_the_chain_kernel_plays():
 
 @pytest.mark.parametrize(
     ("process", "length"),
-    [(FRESH[0][0], 700), (CARRIED[0][0], 333), (STEPPED[2][0], 333), *((process, 3) for process in REQUESTS)],
+    [(FRESH[0][0], 700), (CARRIED[0][0], 333), (STEPPED[3][0], 333), *((process, 3) for process in REQUESTS)],
     ids=str,
 )
 def test_the_rounds_behind_a_tally(process, length):
@@ -200,6 +212,95 @@ def test_the_count_at_one_kappa_depends_on_no_other():
         assert (fold(long, kappa).sums == fold(short, kappa).sums).all()
 
 
+def lane_words(chunk, lane, many):
+    words = twin.lane_words(KEYS, chunk, lane)
+    return [next(words) for _ in range(many)]
+
+
+def test_a_window_at_its_threshold_is_not_below_it():
+    """Thresholds of 64 bits on the bits of a window themselves: < and not <=, where windows are counted and listed."""
+    for chunk in range(20):
+        cell = next(twin.generator_words(KEYS, chunk, 0)) % 4096
+        low = twin.aside_word(KEYS, 4096 * chunk + cell, 0) >> 12
+        for more in (0, 1):
+            form = FreshRow(np.array([cell]), np.array([low + more], np.uint64))
+            assert play.fresh_runs(form, KEYS, chunk, np.array([1])).tolist() == [[1 - more, more]]
+            assert play.rounds_of(form, KEYS, chunk, 1, 1, 1)[2].tolist() == [[more]]
+            assert list(twin.fresh_windows(form, KEYS, chunk, 1)) == [more]
+
+
+@pytest.mark.parametrize("policy", [None, Policy(lowest=1, highest=1)], ids=["chain", "general loop"])
+def test_a_word_at_its_threshold_is_not_below_it(policy):
+    """Thresholds of 32 bits on the words of a lane, each kernel and its twin: in the start, the run and the state."""
+    never, always = 0, 2**32
+    lanes = [lane for lane in range(LANES) if lane_words(3, lane, 3)[1] <= lane_words(3, lane, 3)[2]]
+
+    def accepted(thresholds, start, rounds, lane):
+        form = Rows(np.array(thresholds), np.array([0, 0]), np.array([1, 1]), np.array([start, always]))
+        own = play.play(form, KEYS, 3, LANES, rounds, 1, policy)
+        assert_same(own, twin.play(form, KEYS, 3, LANES, rounds, 1, policy))
+        return int(own.column("accepted")[lane])
+
+    for lane in lanes[:6]:
+        first, second, _ = lane_words(3, lane, 3)
+        for more in (0, 1):
+            assert accepted([[never], [always]], first + more, 1, lane) == 1 - more  # row 1 unless below
+            assert accepted([[never], [second + more]], never, 1, lane) == more
+        # round 1 is rejected at its threshold, so round 2 plays row 0; in row 1 it would be rejected too
+        assert accepted([[always], [second]], never, 2, lane) == 1
+
+
+def test_a_draft_at_its_threshold_is_not_below_it():
+    """The same where a state moves with every draft; and the highest word lies below the threshold 2³² − 1."""
+    for lane in range(4):
+        seed = lane_words(3, lane, 3)
+        word = twin._draft_word(seed[1] << 32 | seed[2], 1)
+        for more in (0, 1):
+            one = np.array([[2**32]])
+            form = Steps(np.array([[word + more, 2**32]]), one, one, np.array([2**32]), True)
+            runs = play.step_runs(form, KEYS, 3, LANES, 1, 1)
+            assert runs.tolist() == twin.step_runs(form, KEYS, 3, LANES, 1, 1).tolist()
+            assert runs[lane].tolist() == [1 - more, more]
+    assert level(np.uint64(2**32 - 1)) == 2**31 - 2
+    assert level(np.uint64(2**31)) == 0
+
+
+FROZEN = {  # the first rounds of chunk 5 from KEYS: ΣA, ΣA², tokens and the histogram's last row, by process
+    "one cell": [607, 623, 30610, 607, 29404, 591, 8, 0, 0],
+    "fresh": [35751, 112605, 55753, 35751, 5967, 4128, 3000, 2005, 4902],
+    "chain": [7668, 26440, 12148, 253386, 1876, 535, 401, 341, 1327],
+    "states": [10270, 37054, 14750, 332657, 1211, 612, 360, 250, 2047],
+    "classes and geometric lengths": [6428, 22234, 9200, 212665, 690, 458, 337, 252, 1135],
+    "urn": [6154, 20326, 9600, 199732, 1121, 636, 383, 236, 993],
+    "drift": [7132, 20858, 12800, 232473, 2356, 1249, 638, 421, 825],
+}  # fmt: skip
+FROZEN_PROCESSES = {
+    "one cell": (Iid(alpha=0.02), 4, 30_003),
+    "fresh": (Iid(alpha=0.7), 4, 20_002),
+    "chain": (CARRIED[0][0], 4, 70),
+    "states": (STEPPED[3][0], 4, 70),
+    "classes and geometric lengths": (REQUESTS[3], 4, 1),
+    "urn": (REQUESTS[4], 4, 1),
+    "drift": (REQUESTS[0], 4, 1),
+}
+
+
+@pytest.mark.parametrize("name", FROZEN_PROCESSES)
+def test_the_rounds_of_stream_version_2_are_frozen(name):
+    """If this changes, STREAM_VERSION must change: which word serves what is part of the layout, not only the words."""
+    assert STREAM_VERSION == 2
+    process, kappa, length = FROZEN_PROCESSES[name]
+    form = lower.form(process, kappa)
+    for player in (play, twin):
+        if isinstance(form, FreshRow):
+            own = fold(player.fresh_runs(form, KEYS, 5, np.array([length])), kappa)
+        else:
+            own = player.play(form, KEYS, 5, LANES, length, kappa)
+        seen = [own.total(column) for column in ("accepted", "accepted_sq", "tokens")]
+        by_lane = int(own.column("accepted") @ np.arange(1, len(own.sums) + 1))
+        assert [*seen, by_lane, *own.histogram[kappa].tolist()] == FROZEN[name]
+
+
 def test_sums_of_a_tally_are_those_of_its_rounds():
     runs = np.array([[3, 2, 1], [0, 0, 4]])
     tally = fold(runs, 2)
@@ -216,6 +317,7 @@ def test_probabilities_0_and_1_are_exact_thresholds():
     assert threshold(0.0) == 0
     assert threshold(1.0) == 2**32
     assert threshold(0.5) == 2**31
+    assert threshold(np.array([0.25, 0.75]) * 2.0**-32).tolist() == [0, 1]  # to the nearest
     assert levels(np.array([0, 2**31, 2**32 - 1, 2**32])).tolist() == [-(2**31), 0, 2**31 - 1, 2**31 - 1]
     cells, lows = fine_threshold(np.array([0.0, 1.0, 0.5, 2.0**-64, 0.1]))
     assert cells.tolist() == [0, 4096, 2048, 0, 409]

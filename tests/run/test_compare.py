@@ -144,6 +144,16 @@ def test_a_planted_shift_is_found_at_the_budget_named_and_nothing_at_a_pilot(run
     assert cli(first, third) == 0
 
 
+def test_more_comparisons_need_a_larger_budget(run):
+    """The same windows at κ = 4: each of more comparisons is made at a smaller share of the error."""
+    few, more = (
+        compare(run(kappa=kappas, process=CARRIED), run(kappa=kappas, process=CARRIED, seed=2)).pairs.set_index("kappa")
+        for kappas in ([4], [2, 3, 4])
+    )
+    for name in ("windows_needed", "detectable_shift"):
+        assert more.loc[4, name] > 1.02 * few.loc[4, name]
+
+
 def test_the_same_words_find_a_shift_that_other_words_hide(run):
     """A regression on the same seed: the shared words cancel, so a small run suffices."""
     small = {"kappa": [4], "cost": {}, "process": CARRIED | {"rho": 0.05}, "windows": 100_000}
@@ -204,6 +214,14 @@ def test_fresh_windows_are_the_units_and_equal_chunks_are_shared(run):
     assert compare(first, third).pairs["how"].iloc[0] == "independent"
 
 
+def test_lanes_of_other_numbers_of_rounds_are_not_paired(run):
+    """Equal lanes of equal words, but one played a round more: not the same units."""
+    first, second = (run(process=CARRIED, kappa=[4]) for _ in range(2))
+    step = {"n": 1, "sum_zero": 1, "sum_rejected": 1, "sum_drafted": 4, "sum_tokens": 1}
+    rewrite(second, lambda f: f.assign(**{name: f[name] + (f.index == 0) * more for name, more in step.items()}))
+    assert set(compare(first, second).pairs["how"]) == {"independent"}
+
+
 def test_a_chunk_of_the_same_address_that_differs_shares_nothing(run):
     """The same words give the same integers; where they do not, they were others."""
     first, second = (run(**FRESH, windows=1000) for _ in range(2))
@@ -212,6 +230,16 @@ def test_a_chunk_of_the_same_address_that_differs_shares_nothing(run):
     found = compare(first, second)
     assert found.pairs["how"].iloc[0] == "independent"
     assert not found.differs
+
+
+@pytest.mark.parametrize("change", [{"seed": np.uint64(9)}, {"stream_version": np.int16(1)}, {"method": "multinomial"}])
+@pytest.mark.parametrize("process", [{"type": "iid", "alpha": 0.7}, CARRIED], ids=lambda p: p["type"])
+def test_only_words_of_one_origin_are_shared(run, process, change):
+    """Seed, stream version and method: equal counts of another origin are equal by chance."""
+    first, second = run(process=process), run(process=process)
+    assert set(compare(first, second).pairs["how"]) == {"identical"}
+    rewrite(second, lambda frame: frame.assign(**change))
+    assert set(compare(first, second).pairs["how"]) == {"independent"}
 
 
 def test_counts_that_do_not_add_up_to_their_chunks_are_left_out(run):

@@ -15,7 +15,7 @@ from scipy.special import chdtri
 import simspec
 from simspec import theory
 from simspec.kernels.draw import ONE, draw_runs, reaching
-from simspec.kernels.forms import Rows
+from simspec.kernels.forms import Rows, Steps
 from simspec.kernels.words import stream_keys
 from simspec.model import (
     BetaMixture,
@@ -161,6 +161,22 @@ def test_a_draw_depends_on_seed_and_process_alone():
     assert not np.array_equal(job.keys, dataclasses.replace(job, method="simulate").keys)
 
 
+def test_the_generator_is_philox_under_the_first_two_keys():
+    """Those of the domain "multinomial"; at one threshold the draw is numpy's binomial."""
+    keys = stream_keys(7, "x", "multinomial")
+    first = int(np.random.Generator(np.random.Philox(key=keys[:2])).binomial(10**9, 0.5))
+    assert draw_runs(form_of(Iid(alpha=0.5), 1), keys, 10**9, 1).tolist() == [first, 10**9 - first]
+    job = drawn(Iid(alpha=0.7))
+    assert job.keys.tolist() == stream_keys(11, job.simulation.process_id, "multinomial").tolist()
+
+
+def test_a_threshold_below_all_but_one_word_is_certain_as_it_is_where_levels_are_compared():
+    one = np.array([[2**32]])
+    sure, next_to_sure = (Steps(np.array([[t, 2**32]]), one, one, one[0], True) for t in (2**32 - 1, 2**32 - 2))
+    assert reaching(sure, 3) == 4 * [ONE]
+    assert reaching(next_to_sure, 1) == [ONE, ONE - 2**33]
+
+
 def test_draft_lengths_are_nested():
     """One draw over the bins of the longest κ is folded; asked for alone, a shorter κ gives the same windows."""
     ((_, tallies),) = run_jobs([drawn(Iid(alpha=0.7), kappas=(0, 4, 16), windows=10**9)])
@@ -288,6 +304,14 @@ def test_exact_rows_are_what_a_simulation_converges_to(process, cost):
         assert exact[["round_cost_p99", "round_token_cost_p50"]].notna().all(axis=None)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_to_draft_nothing_is_not_worse_than_off_at_the_same_cost(method):
+    """A tie at κ* = 0: switching off gains nothing."""
+    rows = simspec.simulate(Iid(alpha=0.5), {"c_d": 5.0}, kappa=[0, 2], windows=1000, method=method).to_pandas()
+    assert set(rows["kappa_star"]) == {0}
+    assert set(rows["off_is_better"]) == {False}
+
+
 def test_quantiles_are_unknown_where_the_end_cuts_drafts():
     rows = simspec.simulate(Drift(alpha_start=0.8, alpha_end=0.6, tokens=16), kappa=[0, 4], method="exact").to_pandas()
     assert rows["round_cost_p50"].isna().tolist() == [False, True]
@@ -393,6 +417,17 @@ def test_exact_values_are_compared_by_their_law(runs, method):
     side = "rounds_a" if method == "simulate" else "rounds_b"
     assert (found.pairs["rounds_a"] == 0).all()
     assert (found.pairs[side] == 0).all() == (side == "rounds_a" or method == "exact")
+
+
+def test_exact_values_add_no_error_of_their_own(runs):
+    """The error of the difference is that of the run: its variance, or that of the law if larger, over its windows."""
+    found = compare(runs["simulate"], runs["exact"]).frame.query("quantity == 'mean_accepted' and kappa == 4")
+    points = runs["simulate"].estimates.query("kappa == 4").drop_duplicates("simulation_id").set_index("simulation_id")
+    for own, error in zip(found["simulation_id"], found["error"], strict=True):
+        point = points.loc[own]
+        law = theory.window(Iid(alpha=point["alpha"]), 4)
+        variance = max(point["var_accepted"], law.var_accepted)
+        assert error == pytest.approx(np.sqrt(variance / point["rounds"]), rel=1e-3)
 
 
 def test_a_planted_law_differs_from_exact_values(tmp_path, monkeypatch):

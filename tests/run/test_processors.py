@@ -29,6 +29,7 @@ QUOTAS = {
     "v2, no limit": (V2 | {"sys/fs/cgroup/user.slice/job/cpu.max": "max 100000\n"}, None, 8),
     "v2, two": (V2 | {"sys/fs/cgroup/user.slice/job/cpu.max": "200000 100000\n"}, 2.0, 2),
     "v2, one and a half": (V2 | {"sys/fs/cgroup/user.slice/job/cpu.max": "150000 100000\n"}, 1.5, 2),
+    "v2, one and a quarter": (V2 | {"sys/fs/cgroup/user.slice/job/cpu.max": "125000 100000\n"}, 1.25, 2),
     "v2, a tenth": (V2 | {"sys/fs/cgroup/user.slice/job/cpu.max": "10000 100000\n"}, 0.1, 1),
     "v2, more than there are": (V2 | {"sys/fs/cgroup/user.slice/job/cpu.max": "9900000 100000\n"}, 99.0, 8),
     "v2, limited above": (

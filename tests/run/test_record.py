@@ -152,6 +152,19 @@ def test_whole_files_are_kept_and_others_made(tmp_path):
     assert second.read_bytes() == good
 
 
+@pytest.mark.parametrize("change", [{"seed": 2}, {"windows": 30_000}], ids=str)
+def test_rounds_of_another_run_are_made_anew(change, tmp_path):
+    """A file says of which seed and budget it is; one copied from elsewhere under the same name is not taken for it."""
+    own, recording = scenario(kappa=[4]), Recording(100)
+    out = sweep(own, tmp_path / "out", recording=recording).path
+    good, other = files(out), files(sweep(scenario(kappa=[4], **change), tmp_path / "other", recording=recording).path)
+    ((name, content),) = other.items()
+    assert {name} == set(good)
+    (out / "rounds" / name).write_bytes(content)
+    sweep(own, out, recording=recording)
+    assert files(out) == good
+
+
 SLOWLY = """
 import sys, time
 import pyarrow.parquet as pq
@@ -275,6 +288,13 @@ def test_rounds_are_found_by_simulation_or_point(tiny, tmp_path):
         simspec.sweep(tiny, tmp_path / "none").rounds()
 
 
+def test_the_only_kappa_recorded_is_not_taken_for_another(tmp_path):
+    data = sweep(scenario(kappa=[4]), tmp_path / "out", recording=Recording(10))
+    assert data.rounds().equals(data.rounds(kappa=4))
+    with pytest.raises(DatasetError, match="no rounds at kappa = 3; recorded: 4"):
+        data.rounds(kappa=3)
+
+
 def test_a_file_says_what_it_holds(tmp_path):
     data = sweep(scenario("drift"), tmp_path / "out", recording=Recording(100))
     simulation = data.estimates["simulation_id"][0]
@@ -343,6 +363,12 @@ def test_the_forecast_of_the_size(name, tmp_path):
     real = files(data.path)
     assert (found, rows) == (2, 1_000_000) == (len(real), sum(len(data.rounds(kappa=k)) for k in (0, 4)))
     assert size / 3 < sum(map(len, real.values())) < 2 * size
+
+
+def test_the_forecast_of_a_sample_of_chunks(tmp_path):
+    own, recording = scenario("carried", windows=200_000, kappa=[4]), Recording(ALL, every=2)
+    _, rows, _ = recording.size(plan(own).jobs)
+    assert rows == len(sweep(own, tmp_path / "out", recording=recording).rounds())
 
 
 def test_progress_counts_rows_from_0(tmp_path):

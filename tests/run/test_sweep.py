@@ -11,11 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import simspec
+from simspec.kernels.words import LANES
 from simspec.model import DatasetError, ParameterError, Scenario
 from simspec.run import store
 from simspec.run import sweep as sweep_module
 from simspec.run.dataset import read
-from simspec.run.schema import TABLES
+from simspec.run.schema import TABLES, WHOLE_CHUNK
 from simspec.run.sweep import plan, sweep
 
 
@@ -50,6 +51,28 @@ def test_chunks_and_counts_add_up_to_the_estimates(dataset):
     assert (lanes["sum_accepted"] == counts["total"]).all()
     own = dataset.estimates.drop_duplicates(by).set_index(by)
     assert np.allclose(own["mean_accepted"], (lanes["sum_accepted"] / lanes["n"]).reindex(own.index))
+
+
+UNITS = [
+    {"type": "iid", "alpha": 0.7},
+    {"type": "hmm", "P": [[0.9, 0.1], [0.2, 0.8]], "alphas": [0.95, 0.4]},  # independent windows, played in lanes
+    {"type": "markov", "alpha": 0.7, "rho": 0.3, "start": "carry"},
+]
+
+
+@pytest.mark.parametrize("process", UNITS, ids=lambda process: process["type"])
+def test_rows_of_chunks_are_the_units_of_the_layout(process, tmp_path):
+    """A chunk, where windows are independent, or a lane: each at its place and with the windows it was given."""
+    own = Scenario.from_dict({"name": "units", "windows": 600_000, "kappa": [4], "process": process})
+    layout, chunks = plan(own).parts[0][0].layout, sweep(own, tmp_path / "out").chunks
+    assert layout.chunks > 2
+    if (chunks["lane"] == WHOLE_CHUNK).all():
+        assert chunks["chunk"].tolist() == list(range(layout.chunks))
+        assert chunks["n"].tolist() == [layout.lanes_of(chunk) * layout.rounds for chunk in range(layout.chunks)]
+    else:
+        assert chunks["chunk"].tolist() == [lane // LANES for lane in range(layout.lanes)]
+        assert chunks["lane"].tolist() == [lane % LANES for lane in range(layout.lanes)]
+        assert (chunks["n"] == layout.rounds).all()
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -108,6 +131,23 @@ def test_an_interrupted_run_is_continued_to_the_same_bytes(tiny, tmp_path, monke
     for name in TABLES:
         for file in (whole.path / name).iterdir():
             assert (cut.path / name / file.name).read_bytes() == file.read_bytes()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_part_that_lacks_one_table_is_made_again(dataset, name):
+    scenario, path = dataset.scenario, store.part_path(dataset.path, name, 0)
+    whole = path.read_bytes()
+    path.unlink()
+    sweep(scenario, dataset.path)
+    assert path.read_bytes() == whole
+
+
+def test_a_run_of_another_stream_version_is_not_continued(dataset):
+    path = dataset.path / "manifest.json"
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps(manifest | {"stream_version": manifest["stream_version"] - 1}))
+    with pytest.raises(DatasetError, match="stream_version"):
+        sweep(dataset.scenario, dataset.path)
 
 
 def test_a_failed_write_leaves_nothing_half_written(tiny, tmp_path, monkeypatch):

@@ -13,8 +13,17 @@ from simspec.kernels.tally import fold
 from simspec.model import Cost, Drift, Iid, Markov, Simulation, Survival
 from simspec.run.engine import Job, run_jobs
 from simspec.stats.counts import Counts, Prices
-from simspec.stats.intervals import beta_quantile, proportion, quantiles, ratio, standard_error, student
-from simspec.stats.point import priced_estimates, window_estimates
+from simspec.stats.intervals import (
+    Ratio,
+    beta_quantile,
+    effective_trials,
+    proportion,
+    quantiles,
+    ratio,
+    standard_error,
+    student,
+)
+from simspec.stats.point import best_kappa, priced_estimates, speedups, window_estimates
 
 
 def estimates(process, kappas, windows, seed, cost=None, level=0.95):
@@ -38,6 +47,20 @@ def test_a_dependent_proportion_counts_fewer_trials():
     known = binomtest(300, 1000).proportion_ci(0.95, "exact")
     assert math.isclose(low[0], known.low, rel_tol=1e-6)
     assert math.isclose(high[0], known.high, rel_tol=1e-6)
+
+
+def test_equal_hits_among_more_trials_are_another_proportion():
+    low, high = proportion(np.array([0.5, 0.25]), None, np.array([100, 200]), 10, True, 0.95)
+    for i, trials in enumerate((100, 200)):
+        known = binomtest(50, trials).proportion_ci(0.95, "exact")
+        assert math.isclose(low[i], known.low, rel_tol=1e-9)
+        assert math.isclose(high[i], known.high, rel_tol=1e-9)
+
+
+def test_trials_that_depend_are_never_more_than_there_were():
+    """An error below the binomial one adds no trials."""
+    value, error, trials = np.array([0.3, 0.3]), np.array([1e-6, 0.1]), np.array([100, 100])
+    assert effective_trials(value, error, trials, 64, False).tolist() == pytest.approx([100.0, 21.0])
 
 
 def test_ratio_error_is_that_of_the_delta_method():
@@ -224,6 +247,23 @@ def test_the_set_that_cannot_be_told_apart_shrinks_with_the_budget_and_keeps_the
     assert sizes[0] > sizes[1] >= sizes[2] == 1
 
 
+def test_differences_from_the_best_hold_at_once_over_the_other_kappas():
+    """Bonferroni: Student's quantile at 1 − .05/3 times the error of paired differences of lanes."""
+    counts, own = estimates(Markov(alpha=0.7, rho=0.3, start="carry"), (0, 2, 4, 6), 50_000, 1)
+    speed = speedups(counts, Cost(c_d=0.1, c_r=0.2))
+    error = standard_error(speed.influence - speed.influence[int(np.argmax(speed.value))])
+    half = (own["behind_best_high"] - own["behind_best_low"]) / 2
+    assert np.allclose(half, student(1 - 0.05 / 3, counts.units) * error, rtol=1e-9)
+
+
+def test_a_difference_is_as_unsure_as_rare_events_at_both_kappas_leave_it():
+    still = np.zeros((2, 3))  # three units that do not vary
+    speed = Ratio(np.array([1.0, 2.0]), still, still, np.ones((2, 1)))
+    own = best_kappa((0, 4), speed, np.array([0.1, 0.2]), 0.95)
+    assert own["behind_best_high"].tolist() == pytest.approx([-0.7, 0.0])
+    assert own["behind_best_low"].tolist() == pytest.approx([-1.3, 0.0])
+
+
 def test_common_words_make_differences_sharper_than_levels():
     """Paired on the same words, κ = 4 against 5 has a third of the error that independent runs would have."""
     _, own = estimates(Iid(alpha=0.7), (4, 5), 100_000, 1, Cost(c_d=0.1))
@@ -260,4 +300,4 @@ def test_a_beta_quantile_without_a_search_is_the_one_searched_for(trials, share)
     chance = np.array([1e-8, 1e-4, 0.3, 0.5, 0.7, 0.9999])
     a, b = trials * chance, trials * (1 - chance) + 1
     found, searched = beta_quantile(a, b, share), betaincinv(a, b, share)
-    assert (np.abs(found - searched) <= 1e-4 * np.sqrt(chance * (1 - chance) / trials)).all()
+    assert (np.abs(found - searched) <= 1e-6 * np.sqrt(chance * (1 - chance) / trials)).all()
