@@ -164,7 +164,7 @@ def test_the_general_loop_plays_what_the_chain_kernel_plays():
 
 @pytest.mark.parametrize(
     ("process", "length"),
-    [(FRESH[0][0], 700), (CARRIED[0][0], 333), (STEPPED[3][0], 333), *((process, 3) for process in REQUESTS)],
+    [(FRESH[0][0], 701), (CARRIED[0][0], 333), (STEPPED[3][0], 333), *((process, 3) for process in REQUESTS)],
     ids=str,
 )
 def test_the_rounds_behind_a_tally(process, length):

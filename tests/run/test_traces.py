@@ -53,6 +53,12 @@ def test_a_trace_replayed_as_measured_is_the_trace():
     assert np.isclose(own["mean_accepted"].iloc[0], frame["accepted_full"].clip(upper=3).mean())
 
 
+def test_a_dense_trace_is_replayed_until_every_kappa_has_its_windows():
+    """The longest drafts need the most replays; all κ share one layout."""
+    rows = simspec.simulate(Trace(**DENSE), kappa=[0, 8], windows=100_000).to_pandas()
+    assert rows["rounds"].min() >= 100_000
+
+
 def test_more_windows_do_not_pretend_to_be_more_requests():
     """A dense trace replayed ten times as often: the interval stays that of 72 requests."""
     short, long = (
