@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import difflib
+import contextlib
 import gc
 import io
 import os
@@ -42,6 +42,8 @@ class Parser(argparse.ArgumentParser):
             commands = [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
             parsers = [self, *(p for a in commands for p in a.choices.values())]
             known = {flag for p in parsers for flag in p._option_string_actions}
+            import difflib
+
             near = difflib.get_close_matches(unknown.group(1), sorted(known), n=1)
             message += f"; did you mean {near[0]}?" if near else ""
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
@@ -104,8 +106,8 @@ def _warn_in_one_line(message: Warning | str, *_: object, **__: object) -> None:
 def entry() -> NoReturn:
     """Console script.
 
-    Start-up makes a million objects that live to the end.  The collector of cycles would scan them again and again, and
-    once more at exit: it is called less often, and spared the last round.
+    Start-up makes a million objects that live to the end.  The collector of cycles would scan them again and again: it
+    is called less often.
     """
     gc.set_threshold(1_000_000, 10, 10)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -120,8 +122,10 @@ def entry() -> NoReturn:
         code = 2
         os.write(2, f"simspec: stdout cannot be written ({error.strerror})\n".encode())
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    gc.freeze()
-    sys.exit(code)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or never there
+            stream.flush()
+    os._exit(code)  # all files are closed and all threads joined: taking the modules apart would only take time
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from decimal import Decimal
@@ -73,5 +72,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     '; known: alpha, rho'
     """
     names = list(known)
+    import difflib
+
     near = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
     return f'; did you mean "{near[0]}"?' if near else f"; known: {', '.join(names)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import Any
 
@@ -36,4 +35,6 @@ def digest(value: Any) -> str:
     >>> digest({"type": "iid", "alpha": 0.7})[:12]
     'bb22fb58d8a9'
     """
+    import hashlib  # loads OpenSSL, which an exact answer does not need
+
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,6 +27,8 @@ def content_hash(path: str) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _hash(path: str, _modified: int, _size: int) -> str:
+    import hashlib
+
     hashed = hashlib.sha256()
     with Path(path).open("rb") as handle:
         while piece := handle.read(2**20):
