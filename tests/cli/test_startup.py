@@ -17,10 +17,13 @@ SCENARIO = (
 def command(*arguments, watch=()):
     """The console script in a fresh Python; its last word on stderr is which of the modules ``watch`` it had loaded."""
     code = (
-        "import atexit, sys\n"
+        "import os, sys\n"
         f"sys.argv = {['simspec', *map(str, arguments)]!r}\n"
         f"watch = {tuple(watch)!r}\n"
-        "if watch: atexit.register(lambda: print([m for m in watch if m in sys.modules], file=sys.stderr))\n"
+        "def leave(code):\n"
+        "    if watch: os.write(2, repr([m for m in watch if m in sys.modules]).encode() + b'\\n')\n"
+        "    leave_now(code)\n"
+        "leave_now, os._exit = os._exit, leave\n"
         "from simspec.cli.main import entry\n"
         "entry()\n"
     )
