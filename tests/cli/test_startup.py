@@ -25,7 +25,8 @@ def command(*arguments, watch=()):
         "    leave_now(code)\n"
         "leave_now, os._exit = os._exit, leave\n"
         "from simspec.cli.main import entry\n"
-        "entry()\n"
+        "try: entry()\n"
+        "except SystemExit as gone: os._exit(gone.code or 0)\n"
     )
     return [sys.executable, "-c", code]
 
