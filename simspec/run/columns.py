@@ -44,6 +44,8 @@ def column(values: Any, kind: pa.DataType) -> pa.Array:
     [0.5, None]
     """
     given = np.asarray(values)
+    if given.size == 0:  # an empty array has no type of its own
+        return pa.nulls(0, kind)
     if pa.types.is_boolean(kind):
         bits = np.packbits(given.astype(np.bool_, casting="safe"), bitorder="little")
         return pa.Array.from_buffers(kind, len(given), [None, pa.py_buffer(bits)])

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simspec.kernels.jit import DISABLED
 from simspec.kernels.rules import token_rule
 from simspec.kernels.tokens import count_tokens
 from simspec.kernels.words import stream_keys
-from simspec.model import ParameterError, Process
+from simspec.model import ParameterError, Process, SimspecError
 from simspec.model.identity import digest
 from simspec.run.layout import Layout, layout
 from simspec.run.processors import default_threads
@@ -36,6 +37,8 @@ class JudgedJob:
 
 def play_tokens(job: JudgedJob, chunks: Iterable[int]) -> tuple[np.ndarray, np.ndarray]:
     """``accepted[lane, drafted, a]`` and ``judged[lane, s]`` of some chunks, from words of their own."""
+    if DISABLED:
+        raise SimspecError("the token-by-token checker has no twin; unset NUMBA_DISABLE_JIT to judge claims")
     plan, rule = job.layout, token_rule(job.process, job.kappa)
     keys = stream_keys(job.seed, digest(job.process.identity()), domain="tokens")
     hidden = np.array([rule.hidden_after_reject, rule.hidden_after_full])

@@ -155,7 +155,7 @@ def best_kappa(kappas: Sequence[int], speed: Ratio, spare: Floats, level: float)
         "behind_best": gap,
         "behind_best_low": gap - half,
         "behind_best_high": gap + half,
-        "indistinguishable": gap + half >= -1e-12,
+        "indistinguishable": ~(gap + half < -1e-12),  # an unknown error, of a single window, tells nothing apart
     }
     for band in BANDS:
         out[f"within_{band:.0%}".replace("%", "pct")] = value >= (1.0 - band) * top

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -520,3 +521,23 @@ def test_every_type_of_process_is_tried_here():
     tried = {process.type for process in FRESH + DEPENDENT}
     shipped = {name for name, cls in Processes.table.items() if cls.__module__.startswith("simspec.")}
     assert shipped - tried == {"trace"}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_one_window_tells_nothing_apart():
+    own = simspec.simulate(simspec.Iid(alpha=0.7), {"c_d": 0.1}, kappa=[0, 1, 2, 8], windows=1, method="multinomial")
+    assert own.indistinguishable == [0, 1, 2, 8]
+
+
+def test_a_run_in_which_everything_fails_says_so(tmp_path):
+    """A trace cannot be asked for more drafts than were made: no row is written, and nothing crashes."""
+    trace = Path(__file__).parents[2] / "scenarios" / "data" / "smollm2_windows_k8.parquet"
+    (tmp_path / "t.toml").write_text(
+        f'windows = 1000\nkappa = [9]\n[process]\ntype = "trace"\npath = "{trace}"\nrequest = "request"\n'
+        'accepted = "accepted_full"\ndrafted = 8\nbonus_included = false\n'
+    )
+    command = [sys.executable, "-m", "simspec", "run", "t.toml", "-o", "out", "--quiet"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "kappa = 9 is above the 8 drafts" in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
