@@ -128,3 +128,22 @@ def test_without_a_compiler_the_twins_play():
         assert done.returncode == 0, done.stderr
         printed.append(done.stdout)
     assert printed[0] == printed[1]
+
+
+UNJUDGED = """
+from simspec.model import Iid, SimspecError
+from simspec.run.judged import JudgedJob, play_tokens
+try:
+    play_tokens(JudgedJob(Iid(alpha=.7), 3, 100, 1), [0])
+except SimspecError as error:
+    print(error)
+"""
+
+
+def test_the_checker_without_a_compiler_is_refused_in_one_line():
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", UNJUDGED], capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    assert "unset NUMBA_DISABLE_JIT" in done.stdout
