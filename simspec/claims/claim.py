@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simspec.claims.quantity import Quantity
+from simspec.claims.quantity import Quantity, Untestable
 from simspec.text import number
 
 FORMULA_MARGIN = 0.0025
@@ -112,3 +112,8 @@ class Claim:
     quantity: Quantity
     instead: str
     exact_only: bool = False
+
+
+def untestable(id: str, section: str, reading: str, statement: str, why: str, instead: str) -> Claim:
+    """A row that no simulation and no formula can decide; ``why`` says what is missing."""
+    return Claim(id, section, reading, statement, Says(float("-inf"), float("inf")), Untestable(why), instead)

@@ -8,6 +8,7 @@ from typing import Any
 
 from simspec.claims.claim import Claim, Says
 from simspec.claims.lab import Lab, Observed
+from simspec.claims.quantity import Formula, Untestable
 
 FALSE_VERDICT = 1e-6
 """Upper limit for the probability of any false verdict, or false alarm about the engine, in a whole run."""
@@ -27,12 +28,12 @@ class Verdict:
     Attributes
     ----------
     claim : Claim
-    verdict : {"supported", "refuted", "inconclusive", "engine-disagreement"}
+    verdict : {"supported", "refuted", "inconclusive", "not-testable", "engine-disagreement"}
     observed : Observed
         The simulated value with its interval; the exact value for rows without simulation.
     exact : float
         What the exact route says.
-    route : {"simulation and exact", "exact"}
+    route : {"simulation and exact", "exact, two ways", "exact", "none"}
         What the verdict rests on.
     """
 
@@ -45,6 +46,8 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """The row as plain JSON values; an unbounded end of an interval is null."""
         own, says = self.claim, self.claim.says
+        if isinstance(own.quantity, Untestable):
+            return self._untestable(own.quantity.why)
         return {
             "id": own.id,
             "reading": own.reading,
@@ -58,6 +61,26 @@ class Verdict:
             "exact": self.exact,
             "windows": self.observed.windows,
             "route": self.route,
+            "why": "",
+            "instead": own.instead,
+        }
+
+    def _untestable(self, why: str) -> dict[str, Any]:
+        own = self.claim
+        return {
+            "id": own.id,
+            "reading": own.reading,
+            "section": own.section,
+            "statement": own.statement,
+            "verdict": self.verdict,
+            "expected": "nothing testable",
+            "expected_interval": [None, None],
+            "observed": None,
+            "interval": [None, None],
+            "exact": None,
+            "windows": 0,
+            "route": self.route,
+            "why": why,
             "instead": own.instead,
         }
 
@@ -96,9 +119,7 @@ def judge(claims: Sequence[Claim], lab: Lab, stages: Sequence[int]) -> list[Verd
     verdicts: dict[int, Verdict] = {}
     for claim in claims:
         if not claim.quantity.needs:
-            value = claim.quantity.exact()
-            seen = Observed(value, value, value, 0)
-            verdicts[id(claim)] = Verdict(claim, _settle(claim.says, value), seen, value, "exact")
+            verdicts[id(claim)] = _by_algebra(claim)
     still_open = simulated
     for stage, windows in enumerate(stages):
         if not still_open:
@@ -116,6 +137,21 @@ def judge(claims: Sequence[Claim], lab: Lab, stages: Sequence[int]) -> list[Verd
                 undecided.append(claim)
         still_open = undecided
     return [verdicts[id(claim)] for claim in claims]
+
+
+def _by_algebra(claim: Claim) -> Verdict:
+    """A row without simulation: by its exact value, held against a second way to it where there is one."""
+    own = claim.quantity
+    value = own.exact()
+    seen = Observed(value, value, value, 0)
+    if isinstance(own, Untestable):
+        return Verdict(claim, "not-testable", seen, value, "none")
+    second = own.second() if isinstance(own, Formula) else None
+    if second is None or not isinstance(own, Formula):
+        return Verdict(claim, _settle(claim.says, value), seen, value, "exact")
+    if not own.agrees(value, second):
+        return Verdict(claim, "engine-disagreement", Observed(second, second, second, 0), value, "exact, two ways")
+    return Verdict(claim, _settle(claim.says, value), seen, value, "exact, two ways")
 
 
 def _look(claim: Claim, lab: Lab, level: float) -> Verdict:

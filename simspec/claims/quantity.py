@@ -28,17 +28,46 @@ class Quantity(Protocol):
 
 @dataclass(frozen=True)
 class Formula:
-    """A value that algebra decides; simulation has nothing to add."""
+    """A value that algebra decides; simulation has nothing to add.
+
+    ``again`` is a second way to the same number that shares no formula with the first (an enumeration, a root found
+    numerically, a linear programme); the judge reports a disagreement if the two differ by more than ``tolerance``,
+    relative to the larger of 1 and the value.
+    """
 
     value: Callable[[], float]
     needs: tuple[Need, ...] = ()
+    again: Callable[[], float] | None = None
+    tolerance: float = 1e-9
 
     def exact(self) -> float:
         return float(self.value())
 
+    def second(self) -> float | None:
+        """The value by the second route; None if there is but one."""
+        return None if self.again is None else float(self.again())
+
+    def agrees(self, first: float, second: float) -> bool:
+        """Whether the two routes say the same."""
+        return abs(first - second) <= self.tolerance * max(1.0, abs(first))
+
     def observe(self, lab: Lab, level: float) -> Observed:
         value = self.exact()
         return Observed(value, value, value, 0)
+
+
+@dataclass(frozen=True)
+class Untestable:
+    """Nothing a simulation or a formula could decide: what the article reports of others, or leaves undefined."""
+
+    why: str
+    needs: tuple[Need, ...] = ()
+
+    def exact(self) -> float:
+        return float("nan")
+
+    def observe(self, lab: Lab, level: float) -> Observed:
+        raise TypeError("a row that cannot be tested is never observed")
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ _SCHEMA = pa.schema(
     [(name, pa.string()) for name in ("id", "reading", "section", "statement", "verdict", "expected")]
     + [(name, pa.float64()) for name in ("stated", "expected_low", "expected_high", "observed")]
     + [("low", pa.float64()), ("high", pa.float64()), ("exact", pa.float64()), ("windows", pa.int64())]
-    + [("route", pa.string()), ("instead", pa.string())]
+    + [("route", pa.string()), ("why", pa.string()), ("instead", pa.string())]
 )
 
 _JUDGED_SCHEMA = pa.schema(
@@ -126,11 +126,13 @@ class Validation:
         lines += ["", "Verdicts (what the article says, what was observed, what is true instead)"]
         for row in self.rows:
             lines += _row_lines(row)
-        tally = {word: sum(row["verdict"] == word for row in self.rows) for word in ("supported", "refuted")}
+        words = ("supported", "refuted", "not-testable")
+        tally = {word: sum(row["verdict"] == word for row in self.rows) for word in words}
         rest = len(self.rows) - sum(tally.values())
         lines += [
             "",
-            f"{len(self.rows)} rows: {tally['supported']} supported, {tally['refuted']} refuted, {rest} open; the "
+            f"{len(self.rows)} rows on {len({row['id'] for row in self.rows})} claims: {tally['supported']} supported, "
+            f"{tally['refuted']} refuted, {tally['not-testable']} not testable, {rest} open; the "
             f"probability of any false verdict is at most {FALSE_VERDICT:g}.  {self.seconds:.0f} s; stored in "
             f"{self.path}",
         ]
@@ -138,9 +140,15 @@ class Validation:
 
 
 def _row_lines(row: dict[str, Any]) -> list[str]:
+    if row["verdict"] == "not-testable":
+        return [
+            f"{row['id']}  NOT TESTABLE: {row['why']}",
+            f"     {row['reading']}: {row['statement']}",
+            f"     → {row['instead']}",
+        ]
     low, high = row["interval"]
     seen = _figure(row["observed"]) if low == high else f"{_figure(row['observed'])} [{_figure(low)}, {_figure(high)}]"
-    basis = f"{row['windows']:,} windows, exact {_figure(row['exact'])}" if row["windows"] else "exact"
+    basis = f"{row['windows']:,} windows, exact {_figure(row['exact'])}" if row["windows"] else row["route"]
     if row["windows"] and row["route"] == "exact":
         basis = f"judged by the exact {_figure(row['exact'])}; {row['windows']:,} windows check the engine"
     claimed = row["expected"] if isinstance(row["expected"], str) else _figure(row["expected"])
@@ -192,11 +200,10 @@ def validate(
 
 
 def _says(verdict: Verdict) -> str:
-    seen = verdict.observed
-    return (
-        f"{verdict.claim.id}, {verdict.claim.reading}: simulated [{seen.low:.6g}, {seen.high:.6g}], "
-        f"exact {verdict.exact:.6g}"
-    )
+    seen, own = verdict.observed, verdict.claim
+    if not seen.windows:
+        return f"{own.id}, {own.reading}: one exact way says {verdict.exact:.9g}, the other {seen.value:.9g}"
+    return f"{own.id}, {own.reading}: simulated [{seen.low:.6g}, {seen.high:.6g}], exact {verdict.exact:.6g}"
 
 
 def _unjudged(row: dict[str, Any]) -> dict[str, Any]:

@@ -115,8 +115,10 @@ def _observed(row: dict[str, Any]) -> str:
 
 
 def _basis(row: dict[str, Any]) -> str:
+    if row["verdict"] == "not-testable":
+        return str(row["why"])
     if not row["windows"]:
-        return "exact arithmetic, nothing simulated"
+        return "exact arithmetic done two ways" if "two ways" in row["route"] else "exact arithmetic, nothing simulated"
     judged = "; judged by the exact value" if row["route"] == "exact" else ""
     return f"{row['windows']:,} windows{judged}"
 

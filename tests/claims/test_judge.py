@@ -8,7 +8,7 @@ import pytest
 
 from simspec import theory
 from simspec.claims import quantity as q
-from simspec.claims.claim import Claim, Says, above, below, formula, integer, printed
+from simspec.claims.claim import Claim, Says, above, below, formula, integer, printed, untestable
 from simspec.claims.judge import STAGES, decide, judge
 from simspec.claims.lab import Lab
 from simspec.claims.registry import all_claims
@@ -75,6 +75,24 @@ def test_what_cannot_be_decided_stays_open():
     """A region whose edge is the truth itself."""
     own = q.Speedup(Iid(alpha=0.7), 4, STANDARD)
     assert verdicts([claim("edge", above(own.exact()), own)]) == {"edge": "inconclusive"}
+
+
+def test_two_exact_routes_that_differ_are_a_disagreement():
+    """The second route is part of the verdict: half a billionth apart agrees, a millionth does not."""
+    near = q.Formula(lambda: 2.0, again=lambda: 2.0 + 1e-9)
+    far = q.Formula(lambda: 2.0, again=lambda: 2.0 + 1e-6)
+    said = judge([claim("near", formula(2.0), near), claim("far", formula(2.0), far)], Lab(1), STAGES["quick"])
+    assert [v.verdict for v in said] == ["supported", "engine-disagreement"]
+    assert {v.route for v in said} == {"exact, two ways"}
+
+
+def test_what_nobody_can_test_says_why():
+    row = untestable("X", "0", "as printed", "An angel said so.", "no angel can be asked", "The answer is 42.")
+    (said,) = judge([row], Lab(1), STAGES["quick"])
+    own = said.to_dict()
+    assert (own["verdict"], own["why"], own["route"]) == ("not-testable", "no angel can be asked", "none")
+    assert own["observed"] is None
+    assert own["exact"] is None
 
 
 def test_margins_are_half_a_unit_of_the_last_digit():
