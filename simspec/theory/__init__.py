@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         alpha_upper_chernoff,
     )
     from simspec.theory.best import Optimum, integer_kappa_for_share, optimum
+    from simspec.theory.block import BlockLaw, block_verification
+    from simspec.theory.brackets import block_bracket
     from simspec.theory.carried import window_start_full
     from simspec.theory.closed import (
         break_even_alpha,
@@ -29,8 +31,35 @@ if TYPE_CHECKING:
         kappa_star_continuous,
         speedup_continuous,
     )
+    from simspec.theory.controller import (
+        ControlledGeneration,
+        LongRun,
+        controller_generation,
+        controller_long_run,
+        plug_in_kappas,
+    )
+    from simspec.theory.critical import CriticalAlpha, Surroundings, critical_alphas, surroundings
     from simspec.theory.divergence import Overlap, overlap, renyi
+    from simspec.theory.drift_rules import (
+        StopRules,
+        closed_kappas,
+        local_kappas,
+        plan_of,
+        stop_rules,
+        threshold_kappas,
+        threshold_plan,
+    )
+    from simspec.theory.emission import EmissionTime, emission_time, tail_optimal_kappa, tail_staircase
     from simspec.theory.estimators import Estimator, accepted_over_drafted, accepted_over_examined
+    from simspec.theory.ewma import (
+        Estimate,
+        ewma_below,
+        ewma_deviation,
+        ewma_drift_bias,
+        ewma_effective_sample,
+        ewma_half_life,
+        ewma_moments,
+    )
     from simspec.theory.generations import GenerationLaw, generation
     from simspec.theory.hidden import token_alpha
     from simspec.theory.judged import (
@@ -41,6 +70,7 @@ if TYPE_CHECKING:
         judged_variance_factor,
     )
     from simspec.theory.law import WindowLaw, mean_round_cost
+    from simspec.theory.many_drafts import ManyDrafts, acceptance_by_draws, many_drafts_speedup, transport_programme
     from simspec.theory.multidraft import (
         MultiDraft,
         k_seq,
@@ -52,23 +82,55 @@ if TYPE_CHECKING:
     from simspec.theory.plans import Plan, optimal_plan
     from simspec.theory.rounds import generation_rounds
     from simspec.theory.routes import speedup, survival_curve, unit_counts, window
+    from simspec.theory.step_rates import (
+        fluctuation_alpha_a,
+        fluctuation_alpha_b,
+        guard_alpha,
+        most_variable_alpha,
+        share_step_alpha,
+        staircase,
+        step_alpha,
+    )
+    from simspec.theory.systems import (
+        LookaheadStep,
+        accepted_variance,
+        expected_accepted,
+        expected_accepted_heads,
+        expected_accepted_random_rate,
+        lookahead_step,
+    )
     from simspec.theory.tails import TailRisks, at_least_once, tail_risks
+    from simspec.theory.text_correlation import AcceptanceCorrelation, acceptance_correlation, matching_chain
     from simspec.theory.transport import Transport, transport_optimum, transport_optimum_distinct
     from simspec.theory.typical import TypicalAcceptance, typical_acceptance
 
 __all__ = [
+    "AcceptanceCorrelation",
+    "BlockLaw",
+    "ControlledGeneration",
+    "CriticalAlpha",
+    "EmissionTime",
+    "Estimate",
     "Estimator",
     "GenerationLaw",
+    "LongRun",
+    "LookaheadStep",
+    "ManyDrafts",
     "MultiDraft",
     "Optimum",
     "Overlap",
     "Plan",
+    "StopRules",
+    "Surroundings",
     "TailRisks",
     "Transport",
     "TypicalAcceptance",
     "WindowLaw",
+    "acceptance_by_draws",
+    "acceptance_correlation",
     "accepted_over_drafted",
     "accepted_over_examined",
+    "accepted_variance",
     "alpha_bounds_from_half",
     "alpha_lower_bretagnolle_huber",
     "alpha_lower_chi_square",
@@ -78,36 +140,72 @@ __all__ = [
     "alpha_upper_chernoff",
     "article",
     "at_least_once",
+    "block_bracket",
+    "block_verification",
     "break_even_alpha",
     "break_even_alpha_off",
+    "closed_kappas",
     "complete_rejection",
     "complete_rejection_threshold",
+    "controller_generation",
+    "controller_long_run",
+    "critical_alphas",
+    "emission_time",
+    "ewma_below",
+    "ewma_deviation",
+    "ewma_drift_bias",
+    "ewma_effective_sample",
+    "ewma_half_life",
+    "ewma_moments",
     "exchangeable_variance_factor",
+    "expected_accepted",
+    "expected_accepted_heads",
+    "expected_accepted_random_rate",
+    "fluctuation_alpha_a",
+    "fluctuation_alpha_b",
     "foresight_bound",
     "generation",
     "generation_rounds",
+    "guard_alpha",
     "integer_kappa_for_share",
     "judged_sum",
     "judged_variance_factor",
     "k_seq",
     "kappa_for_share",
     "kappa_star_continuous",
+    "local_kappas",
+    "lookahead_step",
+    "many_drafts_speedup",
+    "matching_chain",
     "mean_round_cost",
+    "most_variable_alpha",
     "naive_matching",
     "optimal_plan",
     "optimum",
     "overlap",
+    "plan_of",
+    "plug_in_kappas",
     "recursive_rejection",
     "recursive_rejection_distinct",
     "renyi",
+    "share_step_alpha",
     "speedup",
     "speedup_continuous",
+    "staircase",
+    "step_alpha",
+    "stop_rules",
+    "surroundings",
     "survival_curve",
+    "tail_optimal_kappa",
     "tail_risks",
+    "tail_staircase",
+    "threshold_kappas",
+    "threshold_plan",
     "token_alpha",
     "top_candidates",
     "transport_optimum",
     "transport_optimum_distinct",
+    "transport_programme",
     "typical_acceptance",
     "unit_counts",
     "window",
@@ -125,6 +223,8 @@ _HOMES = {
         "alpha_upper_chernoff",
     ),
     "best": ("Optimum", "integer_kappa_for_share", "optimum"),
+    "block": ("BlockLaw", "block_verification"),
+    "brackets": ("block_bracket",),
     "carried": ("window_start_full",),
     "closed": (
         "break_even_alpha",
@@ -134,8 +234,29 @@ _HOMES = {
         "kappa_star_continuous",
         "speedup_continuous",
     ),
+    "controller": ("ControlledGeneration", "LongRun", "controller_generation", "controller_long_run", "plug_in_kappas"),
+    "critical": ("CriticalAlpha", "Surroundings", "critical_alphas", "surroundings"),
     "divergence": ("Overlap", "overlap", "renyi"),
+    "drift_rules": (
+        "StopRules",
+        "closed_kappas",
+        "local_kappas",
+        "plan_of",
+        "stop_rules",
+        "threshold_kappas",
+        "threshold_plan",
+    ),
+    "emission": ("EmissionTime", "emission_time", "tail_optimal_kappa", "tail_staircase"),
     "estimators": ("Estimator", "accepted_over_drafted", "accepted_over_examined"),
+    "ewma": (
+        "Estimate",
+        "ewma_below",
+        "ewma_deviation",
+        "ewma_drift_bias",
+        "ewma_effective_sample",
+        "ewma_half_life",
+        "ewma_moments",
+    ),
     "generations": ("GenerationLaw", "generation"),
     "hidden": ("token_alpha",),
     "judged": (
@@ -146,6 +267,7 @@ _HOMES = {
         "judged_variance_factor",
     ),
     "law": ("WindowLaw", "mean_round_cost"),
+    "many_drafts": ("ManyDrafts", "acceptance_by_draws", "many_drafts_speedup", "transport_programme"),
     "multidraft": (
         "MultiDraft",
         "k_seq",
@@ -157,7 +279,25 @@ _HOMES = {
     "plans": ("Plan", "optimal_plan"),
     "rounds": ("generation_rounds",),
     "routes": ("speedup", "survival_curve", "unit_counts", "window"),
+    "systems": (
+        "LookaheadStep",
+        "accepted_variance",
+        "expected_accepted",
+        "expected_accepted_heads",
+        "expected_accepted_random_rate",
+        "lookahead_step",
+    ),
+    "step_rates": (
+        "fluctuation_alpha_a",
+        "fluctuation_alpha_b",
+        "guard_alpha",
+        "most_variable_alpha",
+        "share_step_alpha",
+        "staircase",
+        "step_alpha",
+    ),
     "tails": ("TailRisks", "at_least_once", "tail_risks"),
+    "text_correlation": ("AcceptanceCorrelation", "acceptance_correlation", "matching_chain"),
     "transport": ("Transport", "transport_optimum", "transport_optimum_distinct"),
     "typical": ("TypicalAcceptance", "typical_acceptance"),
 }

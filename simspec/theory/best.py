@@ -99,7 +99,7 @@ def optimum(process: Process, cost: Cost, kappa_max: int | None = None) -> Optim
 
     References
     ----------
-    theory.md sections 1.2 to 1.4 (i.i.d.: Leviathan, Kalman, Matias (2023), section 3.5), claim C40 for chains and C44
+    docs/theory.md section 3 (i.i.d.: Leviathan, Kalman, Matias (2023), section 3.5), claim C40 for chains and C44
     for drift.
 
     Examples
@@ -156,7 +156,7 @@ def integer_kappa_for_share(process: Process, cost: Cost, share: float = 0.9, ka
 
     References
     ----------
-    theory.md claim C30; `simspec.theory.kappa_for_share` is its real-valued i.i.d. twin.
+    docs/theory.md, claim C30; `simspec.theory.kappa_for_share` is its real-valued i.i.d. twin.
 
     Examples
     --------

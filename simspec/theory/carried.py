@@ -39,7 +39,7 @@ def window_start_full(process: Process, kappa: int) -> float:
 
     References
     ----------
-    theory.md section 5.13 and claim C40 (ii).
+    docs/theory.md section 6 and claim C40 (ii).
 
     Examples
     --------

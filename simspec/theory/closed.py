@@ -38,7 +38,7 @@ def speedup_continuous(alpha: float, kappa: float, cost: Cost) -> float:
 
     References
     ----------
-    Leviathan, Kalman, Matias (2023), Theorem 3.8; theory.md section 1.2.
+    Leviathan, Kalman, Matias (2023), Theorem 3.8; docs/theory.md section 3.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def kappa_star_continuous(alpha: float, cost: Cost) -> float:
 
     References
     ----------
-    theory.md section 1.2; the maximum of Leviathan, Kalman, Matias (2023), Theorem 3.8 (their section 3.5 finds it
+    docs/theory.md section 3; the maximum of Leviathan, Kalman, Matias (2023), Theorem 3.8 (their section 3.5 finds it
     numerically).  The integer optimum is its floor or ceiling.
 
     Examples
@@ -160,7 +160,7 @@ def kappa_for_share(alpha: float, cost: Cost, share: float = 0.9) -> float:
 
     References
     ----------
-    theory.md claim C30: the quantity that equation (14) of the article's section 4.1 is meant to be.
+    docs/theory.md, claim C30: the quantity that equation (14) of the article's section 4.1 is meant to be.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def break_even_alpha(cost: Cost) -> float:
 
     References
     ----------
-    Leviathan, Kalman, Matias (2023), Corollary 3.9 (α > c); theory.md section 1.2.  It is the model's only threshold.
+    Leviathan, Kalman, Matias (2023), Corollary 3.9 (α > c); docs/theory.md section 3.  The only threshold here.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def break_even_alpha_off(cost: Cost) -> float:
 
     References
     ----------
-    theory.md section 1.2; S(κ) rises with α at every κ, so one threshold exists and bisection finds it.
+    docs/theory.md section 3; S(κ) rises with α at every κ, so one threshold exists and bisection finds it.
 
     Examples
     --------
@@ -277,7 +277,7 @@ def foresight_bound(alpha: float, beta: float) -> float:
 
     References
     ----------
-    theory.md section 1.2, claim C21.
+    docs/theory.md section 3, claim C21.
 
     Examples
     --------

@@ -34,7 +34,7 @@ def measured_curve(process: Survival, kappa: int) -> FloatArray:
 
 
 def position_curve(process: Position, kappa: int) -> FloatArray:
-    """S_j = α_1 ⋯ α_j, with the conditional rates by draft position (theory.md section 5.3).
+    """S_j = α_1 ⋯ α_j, with the conditional rates by draft position (docs/theory.md section 9).
 
     Examples
     --------

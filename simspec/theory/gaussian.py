@@ -46,7 +46,7 @@ def copula_curve(process: GaussianCopulaAr1, kappa: int) -> FloatArray:
 
     References
     ----------
-    theory.md section 5.13 and claim C40, "Gaussian-copula AR(1)".
+    docs/theory.md section 6 and claim C40, "Gaussian-copula AR(1)".
 
     Examples
     --------

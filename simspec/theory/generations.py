@@ -45,7 +45,7 @@ class GenerationLaw:
 
     References
     ----------
-    theory.md section 5.14.
+    docs/theory.md section 7.
     """
 
     kappa: int
@@ -85,7 +85,7 @@ def generation(process: Process, kappa: int, cost: Cost) -> GenerationLaw:
 
     References
     ----------
-    theory.md section 5.14 and claim C44; N/E[cost] is not E[N/cost], the first is reported.
+    docs/theory.md section 7 and claim C44; N/E[cost] is not E[N/cost], the first is reported.
 
     Examples
     --------

@@ -28,7 +28,7 @@ def hmm_curve(process: Hmm, kappa: int) -> FloatArray:
 
     References
     ----------
-    theory.md section 5.13 and claim C40, "hidden Markov".
+    docs/theory.md section 6 and claim C40, "hidden Markov".
 
     Examples
     --------
@@ -102,7 +102,7 @@ def token_alpha(process: TokenChain) -> tuple[float, float]:
 
     References
     ----------
-    Leviathan, Kalman, Matias (2023), Corollary 3.6, for α = Σ min(P, Q) of one context; theory.md section 5.1.
+    Leviathan, Kalman, Matias (2023), Corollary 3.6, for α = Σ min(P, Q) of one context; docs/theory.md section 6.
 
     Examples
     --------

@@ -73,7 +73,7 @@ def judged_sum(process: Process, kappa: int) -> FloatArray:
 
     References
     ----------
-    The article's section 2.3, equation (4), replaces it by a normal law; theory.md claims C15 and C40.
+    The article's section 2.3, equation (4), replaces it by a normal law; docs/theory.md, claims C15 and C40.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def judged_variance_factor(process: Process, kappa: int) -> float:
 
     References
     ----------
-    The article's section 5.1, equation (16), as it reads for a two-state chain; theory.md claim C39.
+    The article's section 5.1, equation (16), as it reads for a two-state chain; docs/theory.md, claim C39.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def exchangeable_variance_factor(rho: float, kappa: int) -> float:
 
     References
     ----------
-    theory.md section 2 (16) reading (iii), claim C39.
+    docs/theory.md section 12, equation (16) reading (iii), claim C39.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def complete_rejection(process: Process, kappa: int) -> float:
 
     References
     ----------
-    The article's section 4.2; theory.md claims C35 and C40.
+    The article's section 4.2; docs/theory.md, claims C35 and C40.
 
     Examples
     --------
@@ -213,7 +213,7 @@ def complete_rejection_threshold(level: float, kappa: int) -> float:
 
     References
     ----------
-    theory.md claim C36: .6838, not .74, at κ = 4 and 1%.
+    docs/theory.md, claim C36: .6838, not .74, at κ = 4 and 1%.
 
     Examples
     --------

@@ -33,7 +33,7 @@ class DraftChain:
 
     References
     ----------
-    theory.md sections 5.1 (level L2) and 5.13.
+    docs/theory.md section 6.
     """
 
     accept: FloatArray

@@ -42,7 +42,7 @@ class WindowLaw:
 
     References
     ----------
-    theory.md sections 0 and 1.1.
+    docs/theory.md sections 1 and 3.
     """
 
     kappa: int
@@ -139,7 +139,7 @@ def mean_round_cost(law: WindowLaw, cost: Cost) -> float:
 
     References
     ----------
-    theory.md section 0; equation (10) of the article, section 3.2, is its i.i.d. case.
+    docs/theory.md section 3; equation (10) of the article, section 3.2, is its i.i.d. case.
 
     Examples
     --------

@@ -25,7 +25,7 @@ def beta_curve(process: BetaMixture, kappa: int) -> FloatArray:
 
     References
     ----------
-    theory.md section 5.13, with s = (1 − ρ)/ρ; the j-th moment of the Beta law.
+    docs/theory.md section 6, with s = (1 − ρ)/ρ; the j-th moment of the Beta law.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def discrete_curve(process: DiscreteMixture, kappa: int) -> FloatArray:
 
     References
     ----------
-    theory.md claim C40, "symmetric two-point mixture".
+    docs/theory.md, claim C40, "symmetric two-point mixture".
 
     Examples
     --------

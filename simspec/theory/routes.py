@@ -163,7 +163,7 @@ def survival_curve(process: Process, kappa: int) -> FloatArray:
 
     References
     ----------
-    theory.md sections 1.1 and 5.13; Leviathan, Kalman, Matias (2023), section 3.1, for α^j.
+    docs/theory.md sections 1 and 6; Leviathan, Kalman, Matias (2023), section 3.1, for α^j.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def window(process: Process, kappa: int) -> WindowLaw:
 
     References
     ----------
-    theory.md sections 1.1, 5.13, 5.14.  E[A] + 1 of i.i.d. drafts is Leviathan, Kalman, Matias (2023), Eq. (1).
+    docs/theory.md sections 1, 6 and 7.  E[A] + 1 of i.i.d. drafts is Leviathan, Kalman, Matias (2023), Eq. (1).
 
     Examples
     --------
@@ -254,7 +254,7 @@ def speedup(process: Process, kappa: int, cost: Cost) -> float:
 
     References
     ----------
-    Leviathan, Kalman, Matias (2023), Theorem 3.8, is the case c0 = 1, c_v = c_r = 0; theory.md section 1.2.
+    Leviathan, Kalman, Matias (2023), Theorem 3.8, is the case c0 = 1, c_v = c_r = 0; docs/theory.md section 3.
 
     Examples
     --------
@@ -293,7 +293,7 @@ def unit_counts(process: Process, kappa: int, rounds: int) -> tuple[FloatArray, 
 
     References
     ----------
-    theory.md sections 5.13 and 5.14; a window of a correlated process is not an independent unit.
+    docs/theory.md sections 6 and 7; a window of a correlated process is not an independent unit.
 
     Examples
     --------

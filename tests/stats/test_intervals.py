@@ -281,7 +281,7 @@ def test_costs_are_arithmetic_on_the_tally():
 
 
 def test_ratio_of_means_is_not_the_mean_of_ratios():
-    """theory.md section 0: at c_r = .5 the long-run throughput is 1.55797, the mean ratio 1.68519."""
+    """docs/theory.md section 3: at c_r = .5 the long-run throughput is 1.55797, the mean ratio 1.68519."""
     _, own = estimates(Iid(alpha=0.7), (4,), 4_000_000, 2, Cost(c_d=0.1, c_r=0.5))
     assert own["speedup_low"][0] < 1.55797 < own["speedup_high"][0]
 

@@ -1,4 +1,4 @@
-"""Do the exact routes give the figures of theory.md, claims C05 to C41?"""
+"""Do the exact routes give the figures worked out beforehand for claims C05 to C41?"""
 
 from __future__ import annotations
 
@@ -318,7 +318,7 @@ def test_c40_carried_chains_lose_only_through_full_windows() -> None:
 def test_c40_shifts_of_kappa_star_in_the_articles_range(
     boundary: str, lowest: int, shares: tuple[float, float, float]
 ) -> None:
-    """theory.md drew some 6,000 cases; 2,000 of another draw have the same shares within 4 deviations."""
+    """Some 6,000 cases were drawn beforehand; 2,000 of another draw have the same shares within 4 deviations."""
     draw = np.random.default_rng(40)
     shifts = []
     for _ in range(2000):

@@ -114,8 +114,8 @@ def test_a_long_even_generation_has_the_window_law_of_iid_drafts() -> None:
         (8, 72.00, 8.22),
     ],
 )  # fmt: skip
-def test_128_tokens_take_the_time_of_section_1_8(kappa: int, mean: float, deviation: float) -> None:
-    """theory.md section 1.8; at κ = 3 it prints 66.01 for 66.0049."""
+def test_128_tokens_take_the_known_time(kappa: int, mean: float, deviation: float) -> None:
+    """docs/theory.md section 7; figures worked out beforehand; 66.0049 at κ = 3."""
     process = Drift(shape="linear", alpha_start=0.7, alpha_end=0.7, tokens=128)
     law = generation(process, kappa, Cost(c_d=0.1))
     assert law.mean_cost == pytest.approx(mean, abs=0.0051)

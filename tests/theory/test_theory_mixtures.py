@@ -66,7 +66,7 @@ def test_golden_g12_a_mix_of_two_rates_wants_longer_drafts() -> None:
 
 
 def test_positions_are_a_survival_curve_in_other_words() -> None:
-    """EAGLE, Vicuna-7B: E[A] = 2.1028 (theory.md section 5.3)."""
+    """EAGLE, Vicuna-7B: E[A] = 2.1028 (docs/theory.md section 9)."""
     process = Position(alphas=[0.79, 0.74, 0.72, 0.73])
     assert window(process, 4).mean_accepted == pytest.approx(2.1028, abs=5e-5)
     with pytest.raises(ParameterError, match="allowed: 0 ≤ kappa ≤ 4"):

@@ -113,7 +113,7 @@ def test_independent_outcomes_are_the_same_in_every_form() -> None:
 
 def test_speedup_is_a_ratio_of_means() -> None:
     cost = Cost(c_d=0.1, c_r=0.5)
-    assert speedup(Iid(alpha=0.7), 4, cost) == pytest.approx(1.55797, abs=5e-6)  # theory.md section 0
+    assert speedup(Iid(alpha=0.7), 4, cost) == pytest.approx(1.55797, abs=5e-6)  # docs/theory.md section 3
     assert speedup(Iid(alpha=0.7), 4, Cost(c_d=0.1, c_r=1.0)) == pytest.approx(1.28390, abs=5e-6)
 
 

@@ -29,7 +29,7 @@ def latency_r1(kappa: float, alpha: float, beta: float) -> float:
 
     References
     ----------
-    theory.md section 2 (5), claim C17.
+    Claim C17.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def latency_r4(kappa: float, alpha: float, beta: float) -> float:
 
     References
     ----------
-    theory.md section 2 (5), claim C17.
+    Claim C17.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def rho_r1(kappa: float, alpha: float, beta: float) -> float:
 
     References
     ----------
-    theory.md section 2 (6)(7), claim C18.
+    Claim C18.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def rho_r4(kappa: float, alpha: float, beta: float) -> float:
 
     References
     ----------
-    theory.md section 2, claims C18 and C20.
+    Claims C18 and C20.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def rho_infinity(alpha: float, beta: float) -> float:
 
     References
     ----------
-    theory.md section 2 (9), claim C21.
+    Claim C21.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def latency_constrained(
 
     References
     ----------
-    theory.md section 2 (10), claim C23.
+    Claim C23.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def kappa_star_as_coded(alpha: float, beta: float = 0.1, c_v: float = 0.5, c_r: 
 
     References
     ----------
-    theory.md section 2 (12), claims C24 to C27.
+    Claims C24 to C27.
 
     Examples
     --------
@@ -270,7 +270,7 @@ def rho_expansion(kappa: float, alpha: float, beta: float) -> float:
 
     References
     ----------
-    theory.md section 2 (13), claim C29.
+    Claim C29.
 
     Examples
     --------

@@ -29,7 +29,7 @@ def kappa_09_r1(alpha: float, beta: float) -> float:
 
     References
     ----------
-    theory.md section 2 (14), claims C30 and C32.
+    Claims C30 and C32.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def kappa_09_first_order(alpha: float, beta: float) -> float:
 
     References
     ----------
-    theory.md section 2 (14).
+    Claim C30.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def kappa_09_r4(alpha: float, beta: float) -> float:
 
     References
     ----------
-    theory.md section 2 (5) R4, claims C30 and C32.
+    Claims C30 and C32.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def alpha_c_formula(beta: float) -> tuple[float, float]:
 
     References
     ----------
-    theory.md claim C31: the article reads .74 off this at β = .1.
+    Claim C31: the article reads .74 off this at β = .1.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def relative_fluctuation_a(alpha: float, kappa: float) -> float:
 
     References
     ----------
-    theory.md section 2 (15), claim C34.
+    Claim C34.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def relative_fluctuation_b(alpha: float, kappa: float) -> float:
 
     References
     ----------
-    theory.md section 2 (15), claims C34 and C51.
+    Claims C34 and C51.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def variance_factor_nearest(rho: float, kappa: float) -> float:
 
     References
     ----------
-    theory.md section 2 (16) (i), claim C39.
+    Claim C39.
 
     Examples
     --------
@@ -271,7 +271,7 @@ def variance_factor_asymptotic(rho: float, kappa: float) -> float:
 
     References
     ----------
-    theory.md section 2 (16) (ii), claim C39.
+    Claim C39.
 
     Examples
     --------
@@ -305,7 +305,7 @@ def variance_factor_exchangeable(rho: float, kappa: float) -> float:
 
     References
     ----------
-    theory.md section 2 (16) (iii), claim C39.
+    Claim C39.
 
     Examples
     --------
@@ -338,7 +338,7 @@ def hoeffding_bound(alpha: float, kappa: float) -> float:
 
     References
     ----------
-    Hoeffding (1963), Theorem 1 (the exponent 2κt² at t = α); theory.md claim C35.
+    Hoeffding (1963), Theorem 1 (the exponent 2κt² at t = α); claim C35.
 
     Examples
     --------
@@ -372,7 +372,7 @@ def all_rejected(alpha: float, kappa: float) -> float:
 
     References
     ----------
-    theory.md claims C35 and C36.
+    Claims C35 and C36.
 
     Examples
     --------
