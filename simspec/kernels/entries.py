@@ -13,6 +13,7 @@ import numpy as np
 from simspec.kernels import loop
 from simspec.kernels.cells import count_cells, list_cells
 from simspec.kernels.chain import count_chain
+from simspec.kernels.sampling import count_blocks, count_sampled
 from simspec.kernels.steps import count_steps
 from simspec.kernels.tokens import count_tokens
 from simspec.kernels.words import LANES
@@ -44,9 +45,18 @@ def entry_points() -> Iterator[tuple[str, Callable[[], Any]]]:
             _BINS,
         ),
     )
+    yield "count_sampled", lambda: _ready(count_sampled, 0, 0, 0, 0, 0, _U8, *_LAWS * 3, np.uint64(0), _U64, *_EMITTED)
+    yield (
+        "count_blocks",
+        lambda: _ready(
+            count_blocks, 0, 0, 0, 0, 0, _U8, *_LAWS * 2, np.uint64(0), _F64, _F64, _I32, np.zeros((2, 1, 1)), *_EMITTED
+        ),
+    )
 
 
 _I8, _U8, _I4 = np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.int32)
+_U64, _F64, _I32 = np.zeros((1, 1), np.uint64), np.zeros((1, 1)), np.zeros((1, 1), np.int32)
+_LAWS, _EMITTED = (_U64, _I32), (np.zeros((3, 1, 1), np.int64), _I8.reshape(0, 1))
 _ROW, _BINS = np.full((1, 8), 2**31 - 1, np.int32), np.zeros((LANES, 1), np.int64)
 
 

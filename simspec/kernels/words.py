@@ -43,8 +43,9 @@ def stream_keys(seed: int, process_id: str, domain: str = "windows") -> np.ndarr
     process_id : str
         SHA-256 of the process' canonical JSON.
     domain : str
-        ``"windows"`` for the counting kernels; ``"tokens"`` for the token-by-token checker and ``"multinomial"`` for
-        counts drawn at once, which must not share words with them.
+        ``"windows"`` for the counting kernels; ``"tokens"`` for the token-by-token checker, ``"multinomial"`` for
+        counts drawn at once, ``"sampling"`` for tokens drawn from laws and ``"pairs"`` for random laws, which must not
+        share words with them.
     """
     if sys.byteorder != "little":  # the halves of a word are read through a uint32 view
         raise SimspecError("simspec's streams are defined for little-endian machines only")

@@ -45,6 +45,7 @@ def test_every_kernel_that_python_calls_is_listed():
         called |= {alias.name for node in froms for alias in node.names if alias.name in compiled}
     assert called <= listed
     assert {"count_cells", "count_chain", "count_steps", "count_tokens", "list_cells"} <= called
+    assert {"count_sampled", "count_blocks"} <= called
 
 
 COLD = """
@@ -73,6 +74,13 @@ for kappa in (0, 3):
     form = lower.form(Iid(alpha=.7), kappa)
     play.fresh_runs(form, keys, 0, __import__("numpy").array([7]))
     play.rounds_of(form, keys, 0, 5, 2, kappa)
+from simspec.model.pairs import ZipfPair
+from simspec.run.sampled import SampledJob, play as sample_chunks
+chain = TokenChain(target=((.7, .3), (.4, .6)), draft=((.5, .5), (.5, .5)))
+for pair in (ZipfPair(vocabulary=50), chain):
+    for rule in ("token", "block"):
+        for kappa in (0, 3):
+            sample_chunks(SampledJob(pair, kappa, 100, 1, rule), [0])
 code = {name: "".join(k.inspect_asm().values()) for name, k in kernels.items()}
 vectors = {name: text.count("ymm") + text.count("zmm") for name, text in code.items()}
 signatures = {name: len(k.signatures) for name, k in kernels.items()}
