@@ -1,8 +1,8 @@
 """simspec: Monte Carlo simulation of speculative decoding, with the exact answer beside every number.
 
-The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `solve`, `write_report`, the
-acceptance processes, `Cost`, and `RowProcess` with `register_process` for a process of your own.  Everything is
-imported when first used, so that ``import simspec`` is immediate.
+The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `solve`, `phase`,
+`sample_tokens`, `write_report`, the acceptance processes, `Cost`, and `RowProcess` with `register_process` for a
+process of your own.  Everything is imported when first used, so that ``import simspec`` is immediate.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         Trace,
         register_process,
     )
+    from simspec.run.phase import phase
+    from simspec.run.sampled import sample_tokens
 
 __all__ = [
     "BetaMixture",
@@ -57,8 +59,10 @@ __all__ = [
     "Trace",
     "compare",
     "exact",
+    "phase",
     "read",
     "register_process",
+    "sample_tokens",
     "simulate",
     "solve",
     "sweep",
@@ -68,11 +72,13 @@ __all__ = [
 ]
 
 _FUNCTIONS = ("compare", "exact", "read", "simulate", "solve", "sweep", "trace", "validate", "write_report")
+_ELSEWHERE = {"phase": "simspec.run.phase", "sample_tokens": "simspec.run.sampled"}
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        return getattr(importlib.import_module("simspec.api" if name in _FUNCTIONS else "simspec.model"), name)
+        home = "simspec.api" if name in _FUNCTIONS else _ELSEWHERE.get(name, "simspec.model")
+        return getattr(importlib.import_module(home), name)
     raise AttributeError(f"module 'simspec' has no attribute {name!r}")
 
 

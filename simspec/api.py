@@ -199,7 +199,11 @@ def sweep(
 
 
 def validate(
-    quick: bool = False, seed: int = 1, output: str | Path | None = None, threads: int | None = None
+    quick: bool = False,
+    seed: int = 1,
+    output: str | Path | None = None,
+    threads: int | None = None,
+    traces: Iterable[str | Path] = (),
 ) -> Validation:
     """Judge the article's claims: every row by simulation and by the exact route.
 
@@ -213,11 +217,22 @@ def validate(
         Folder; default ``results/claims/<quick|full>-seed<seed>``.
     threads : int, optional
         Worker threads; changes no number.
+    traces : iterable of path
+        Measured traces to hear as well: scenarios with processes of type ``trace``, ``"shipped:smollm2"``, or files
+        whose columns say what they are; see ``simspec validate --help``.
 
     Returns
     -------
     Validation
-        With ``verdicts``, ``agrees`` (False if engine and exact route disagree), ``to_pandas()``, ``to_list()``.
+        With ``rows``, ``agrees`` (False if engine and exact route disagree), ``to_pandas()``, ``to_list()``.  Each row
+        also holds ``evidence``, what published figures and the traces say, and ``evidence_verdict``.
+
+    Raises
+    ------
+    ParameterError, ScenarioError
+        A trace cannot be used; the message says what to write.
+    DatasetError
+        ``output`` holds something else.
 
     Examples
     --------
@@ -229,7 +244,7 @@ def validate(
     """
     from simspec.claims.validation import validate as run_validation
 
-    return run_validation(quick, seed, output, threads)
+    return run_validation(quick, seed, output, threads, traces=list(traces))
 
 
 def read(path: str | Path) -> Dataset | Validation:

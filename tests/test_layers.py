@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import simspec
+from simspec import theory
 
 PACKAGE = Path(simspec.__file__).parent
 ROOMS = ("text", "model", "kernels", "theory", "stats", "run", "evidence", "claims", "advice", "report", "api", "cli")
@@ -49,6 +50,12 @@ def test_a_wrong_import_would_be_seen():
 
 def test_no_room_bears_the_name_of_a_public_function():
     assert set(simspec.__all__).isdisjoint(p.name for p in PACKAGE.iterdir() if p.is_dir())
+
+
+def test_no_module_of_theory_bears_the_name_of_one_of_its_functions():
+    """Importing the module would replace the function."""
+    modules = {path.stem for path in (PACKAGE / "theory").glob("*.py")} | {"article"}
+    assert modules & set(theory.__all__) == {"article"}  # which is a module on purpose
 
 
 def test_only_the_multinomial_draw_uses_numpy_random():

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from simspec.kernels.tally import Tally
-from simspec.model import Cost, Process, Simulation
+from simspec.model import Cost, Iid, Process, Simulation, TokenChain
+from simspec.model.identity import digest
 from simspec.run.engine import Job, run_jobs
 from simspec.run.judged import JudgedJob, run_judged
+from simspec.run.pairs import Asked, laws_of
 from simspec.run.progress import Progress
+from simspec.run.sampled import SampledJob, run_sampled
+from simspec.run.token_result import SampledTokens
 from simspec.stats.counts import Counts
 
 
@@ -42,6 +46,45 @@ class Need:
     costs: tuple[Cost, ...] = ()
 
 
+@dataclass(frozen=True)
+class TokenNeed(Need):
+    """Token laws that must be sampled at one κ under a rule; made by `TokenNeed.of`.
+
+    ``process`` is what the verdicts of the token rule amount to: independent for one context, else the chain itself.
+    ``judged`` is set, as such a run belongs to no table of window simulations.
+    """
+
+    pair: Asked | None = None
+    rule: str = "token"
+
+    @staticmethod
+    def of(pair: Asked, kappa: int, rule: str = "token") -> TokenNeed:
+        """Sample ``pair`` at κ = ``kappa``.
+
+        Examples
+        --------
+        >>> from simspec.model.pairs import GivenPair
+        >>> TokenNeed.of(GivenPair(target=[0.5, 0.5], draft=[0.75, 0.25]), 4).process.alpha
+        0.75
+        """
+        if isinstance(pair, TokenChain):
+            return TokenNeed(pair, (kappa,), judged=True, pair=pair, rule=rule)
+        target, draft = laws_of(pair)
+        alpha = min(float(np.minimum(target, draft).sum()), 1.0)
+        return TokenNeed(Iid(alpha=alpha), (kappa,), judged=True, pair=pair, rule=rule)
+
+    @property
+    def key(self) -> tuple[str, int, str]:
+        """What names the run in the lab."""
+        assert self.pair is not None  # `of` sees to it
+        return digest(self.pair.identity()), self.kappas[0], self.rule
+
+    def job(self, windows: int, seed: int) -> SampledJob:
+        """The run with so many rounds."""
+        assert self.pair is not None
+        return SampledJob(self.pair, self.kappas[0], windows, seed, self.rule)
+
+
 class Lab:
     """Simulations at one budget after another; a larger budget contains the smaller one."""
 
@@ -50,13 +93,18 @@ class Lab:
         self._played: dict[str, tuple[Job, Sequence[Tally]]] = {}
         self._counts: dict[str, Counts] = {}
         self._judged: dict[tuple[str, int], tuple[JudgedJob, np.ndarray]] = {}
+        self._sampled: dict[tuple[str, int, str], SampledTokens] = {}
 
     def simulate(self, needs: Iterable[Need], windows: int) -> None:
         """Play everything in ``needs`` with ``windows`` rounds per κ, once per process; κ played before stay."""
         kappas: dict[str, set[int]] = {}
         processes: dict[str, Process] = {}
         judged: dict[tuple[str, int], JudgedJob] = {}
+        sampled: dict[tuple[str, int, str], SampledJob] = {}
         for need in needs:
+            if isinstance(need, TokenNeed):
+                sampled[need.key] = need.job(windows, self.seed)
+                continue
             key = Simulation(need.process).id
             if need.judged:
                 for kappa in need.kappas:
@@ -72,6 +120,8 @@ class Lab:
             self._counts[key] = Counts.of(tallies, job.process.unit == "window")
         for key_kappa, outcome in zip(judged, run_judged(judged.values(), self.threads, self.progress), strict=True):
             self._judged[key_kappa] = outcome
+        for name, drawn in zip(sampled, run_sampled(sampled.values(), self.threads, self.progress), strict=True):
+            self._sampled[name] = SampledTokens(*drawn)
 
     def counts(self, process: Process) -> Counts:
         """Counts of a simulated process."""
@@ -85,9 +135,17 @@ class Lab:
         """``[lane, s]`` = windows of the lane in which s of the κ judged drafts would have been accepted."""
         return self._judged[Simulation(process).id, kappa][1]
 
+    def sampled(self, need: TokenNeed) -> SampledTokens:
+        """Tokens of a sampled pair at its last budget."""
+        return self._sampled[need.key]
+
     def played(self) -> Sequence[tuple[Job, Sequence[Tally]]]:
         """All window simulations at their last budget."""
         return list(self._played.values())
+
+    def all_sampled(self) -> Sequence[SampledTokens]:
+        """All token-level runs, at their last budget."""
+        return list(self._sampled.values())
 
     def all_judged(self) -> Sequence[tuple[JudgedJob, np.ndarray]]:
         """All simulations with every draft judged, at their last budget."""

@@ -2,10 +2,40 @@
 
 from __future__ import annotations
 
-from simspec.claims import correlation, grid, optimum, threshold
+from simspec.claims import (
+    control,
+    correlation,
+    dependence,
+    fluctuation,
+    grid,
+    groundwork,
+    guides,
+    latency,
+    literature,
+    open_questions,
+    optimum,
+    systems,
+    threshold,
+    tokens,
+)
 from simspec.claims.claim import Claim
 
-SECTIONS = (grid, optimum, threshold, correlation)
+SECTIONS = (
+    groundwork,
+    tokens,
+    latency,
+    grid,
+    optimum,
+    threshold,
+    fluctuation,
+    correlation,
+    dependence,
+    control,
+    guides,
+    systems,
+    open_questions,
+    literature,
+)
 
 
 def all_claims() -> list[Claim]:

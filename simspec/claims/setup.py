@@ -15,12 +15,7 @@ GRID_BETAS = tuple(round(0.05 + 0.005 * i, 3) for i in range(31))
 
 def step_alpha(kappa: int, cost: Cost) -> float:
     """The α at which κ* of independent drafts steps from ``kappa`` to ``kappa + 1``: where S(κ) = S(κ + 1)."""
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        longer = theory.speedup(Iid(alpha=middle), kappa + 1, cost) > theory.speedup(Iid(alpha=middle), kappa, cost)
-        low, high = (low, middle) if longer else (middle, high)
-    return high
+    return theory.step_alpha(kappa, cost)
 
 
 def best_at(alpha: float, cost: Cost) -> int:

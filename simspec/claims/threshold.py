@@ -8,6 +8,7 @@ from collections.abc import Callable
 from simspec import theory
 from simspec.claims.claim import Claim, above, below, formula, integer, printed
 from simspec.claims.quantity import AllRejected, Difference, Formula, KappaForShare, NoneAccepted, Speedup
+from simspec.claims.search import peak, root, slope
 from simspec.claims.setup import KAPPAS, STANDARD, USUAL, step_alpha
 from simspec.model import Iid
 from simspec.theory import article
@@ -27,7 +28,10 @@ def _expansion() -> list[Claim]:
         kappa = 1e6
         return kappa * (1 - rho(kappa, A, B) * (A + B))
 
-    s64 = theory.speedup(USUAL, 64, STANDARD)
+    truth = (
+        f"the speed-up falls like 1/((1 - alpha) beta kappa), {1 / ((1 - A) * B * 64):.4f} at kappa = 64, where it is "
+        f"{theory.speedup(USUAL, 64, STANDARD):.4f}."
+    )
     return [
         Claim(
             "C29",
@@ -35,8 +39,8 @@ def _expansion() -> list[Claim]:
             "algebra, reading R1: coefficient of 1/kappa",
             "rho = rho_inf (1 - (1 - alpha)/((alpha + beta) kappa) + ...).",
             formula(coefficient),
-            Formula(lambda: of(article.rho_r1)),
-            f"The coefficient of R1 is {of(article.rho_r1):.4f}.",
+            Formula(lambda: of(article.rho_r1), again=lambda: coefficient, tolerance=1e-5),
+            f"The coefficient of R1 is {of(article.rho_r1):.4f}; {truth}",
         ),
         Claim(
             "C29",
@@ -44,8 +48,8 @@ def _expansion() -> list[Claim]:
             "algebra, reading R4: coefficient of 1/kappa",
             "rho = rho_inf (1 - (1 - alpha)/((alpha + beta) kappa) + ...).",
             formula(coefficient),
-            Formula(lambda: of(article.rho_r4)),
-            f"The coefficient of R4 is {of(article.rho_r4):.4f}, 1/(alpha + beta).",
+            Formula(lambda: of(article.rho_r4), again=lambda: 1 / (A + B), tolerance=1e-5),
+            f"The coefficient of R4 is 1/(alpha + beta) = {of(article.rho_r4):.4f}; {truth}",
         ),
         Claim(
             "C29",
@@ -54,7 +58,7 @@ def _expansion() -> list[Claim]:
             "The speed-up follows this expansion.",
             formula(article.rho_expansion(64, A, B)),
             Speedup(USUAL, 64, STANDARD),
-            f"S(64) = {s64:.4f}; S falls like 1/((1 - alpha) beta kappa) = {1 / ((1 - A) * B * 64):.4f}.",
+            f"No: {truth}",
         ),
     ]
 
@@ -63,6 +67,7 @@ def _ninety_percent() -> list[Claim]:
     r1, first = article.kappa_09_r1(A, B), article.kappa_09_first_order(A, B)
     limit = article.rho_infinity(A, B)
     true = theory.kappa_for_share(A, STANDARD)
+    truth = f"90% of the best speed-up needs kappa = {true:.3f}."
     own = KappaForShare(USUAL, STANDARD, KAPPAS)
     return [
         Claim(
@@ -71,8 +76,8 @@ def _ninety_percent() -> list[Claim]:
             "algebra, reading R1 with 9(1 - alpha)/(alpha + beta): share of rho_inf reached",
             "At kappa_0.9 the article's rho reaches 90% of its limit.",
             formula(0.9),
-            Formula(lambda: article.rho_r1(r1, A, B) / limit),
-            f"At kappa = {r1:.3f} reading R1 reaches {article.rho_r1(r1, A, B) / limit:.1%} of its limit.",
+            Formula(lambda: article.rho_r1(r1, A, B) / limit, again=lambda: 9 / (9 + 1)),
+            f"At kappa = {r1:.3f} reading R1 reaches {article.rho_r1(r1, A, B) / limit:.1%} of its limit; {truth}",
         ),
         Claim(
             "C30",
@@ -80,8 +85,8 @@ def _ninety_percent() -> list[Claim]:
             "algebra, reading R1 with the first-order 10(1 - alpha)/(alpha + beta): share reached",
             "At kappa_0.9 the article's rho reaches 90% of its limit.",
             formula(0.9),
-            Formula(lambda: article.rho_r1(first, A, B) / limit),
-            f"The first-order kappa = {first:.2f} reaches {article.rho_r1(first, A, B) / limit:.2%}.",
+            Formula(lambda: article.rho_r1(first, A, B) / limit, again=lambda: 10 / (10 + 1)),
+            f"The first-order kappa = {first:.2f} reaches {article.rho_r1(first, A, B) / limit:.2%}; {truth}",
         ),
         Claim(
             "C30",
@@ -89,8 +94,11 @@ def _ninety_percent() -> list[Claim]:
             "algebra, reading R4",
             f"kappa_0.9 = 9(1 - alpha)/(alpha + beta) = {r1:.3f}.",
             formula(r1),
-            Formula(lambda: article.kappa_09_r4(A, B)),
-            f"In reading R4 it is {article.kappa_09_r4(A, B):.3f}.",
+            Formula(
+                lambda: article.kappa_09_r4(A, B),
+                again=lambda: root(lambda kappa: article.rho_r4(kappa, A, B) - 0.9 * limit, 1e-6, 1e3),
+            ),
+            f"In reading R4 it is {article.kappa_09_r4(A, B):.3f}; {truth}",
         ),
         Claim(
             "C30",
@@ -98,7 +106,7 @@ def _ninety_percent() -> list[Claim]:
             "throughput, continuous kappa, alpha = .7, beta = .1",
             f"90% of the best speed-up needs kappa = {r1:.3f}.",
             formula(r1),
-            Formula(lambda: theory.kappa_for_share(A, STANDARD)),
+            Formula(lambda: true, again=_share_again, tolerance=1e-8),
             f"90% of the best speed-up is reached at kappa = {true:.3f}.",
         ),
         Claim(
@@ -108,9 +116,24 @@ def _ninety_percent() -> list[Claim]:
             f"90% of the best speed-up needs kappa = {math.ceil(r1)}.",
             integer(math.ceil(r1)),
             own,
-            f"kappa = {own.exact():.0f} is enough.",
+            f"Whole drafts need no more than kappa = {own.exact():.0f}.",
         ),
     ]
+
+
+def _share_again() -> float:
+    """κ for 90% of the best speed-up, peak and crossing both found numerically."""
+
+    def speed(kappa: float) -> float:
+        return theory.speedup_continuous(A, kappa, STANDARD)
+
+    best = peak(speed, 0.0, 20.0)
+    return root(lambda kappa: speed(kappa) - 0.9 * speed(best), 0.0, best)
+
+
+def _square(alpha: float) -> float:
+    """What the formula of α_c solves, α² − 2(1 − β)α + β²/9 = 0."""
+    return alpha**2 - 2 * (1 - B) * alpha + B**2 / 9
 
 
 def _alpha_c() -> list[Claim]:
@@ -118,8 +141,8 @@ def _alpha_c() -> list[Claim]:
     statement = "The critical rate 1 - beta - sqrt((1 - beta)^2 - beta^2/9) is about .74 at beta = .1."
     largest = max(article.alpha_c_formula(0.0005 * i)[0] for i in range(1, 1501))
     steps = (
-        f"kappa* steps from 4 to 5 at alpha = {step_alpha(4, STANDARD):.4f} and from 5 to 6 at "
-        f"{step_alpha(5, STANDARD):.4f}; nothing happens at .74."
+        f"nothing happens at .74, kappa* steps from 4 to 5 at alpha = {step_alpha(4, STANDARD):.4f} and from 5 to 6 at "
+        f"{step_alpha(5, STANDARD):.4f}."
     )
     return [
         Claim(
@@ -128,8 +151,8 @@ def _alpha_c() -> list[Claim]:
             "the formula as printed, beta = .1",
             statement,
             printed("0.74", about=True),
-            Formula(lambda: article.alpha_c_formula(B)[0]),
-            f"It evaluates to {low:.6f}. {steps}",
+            Formula(lambda: low, again=lambda: root(_square, 0.0, 1 - B)),
+            f"It evaluates to {low:.6f}; {steps}",
         ),
         Claim(
             "C31",
@@ -137,8 +160,8 @@ def _alpha_c() -> list[Claim]:
             "the other root, beta = .1",
             statement,
             printed("0.74", about=True),
-            Formula(lambda: article.alpha_c_formula(B)[1]),
-            f"The other root is {high:.5f}, no probability.",
+            Formula(lambda: high, again=lambda: root(_square, 1 - B, 2.0)),
+            f"The other root is no probability, {high:.5f}; {steps}",
         ),
         Claim(
             "C31",
@@ -146,16 +169,18 @@ def _alpha_c() -> list[Claim]:
             "the largest value over all beta for which it is real",
             "The critical rate is about .74 for some beta.",
             printed("0.74", about=True),
-            Formula(lambda: largest),
-            f"It never exceeds {largest:.3f} (at beta = .75).",
+            Formula(lambda: largest, again=lambda: 1 - 0.75),
+            f"At beta = .75, the last at which it is real, it is 1 - beta and largest: {largest:.3f}.",
         ),
     ]
 
 
 def _sign_change() -> list[Claim]:
-    def slope(kappa_09: Callable[[float, float], float], alpha: float) -> float:
-        return (kappa_09(alpha + 0.005, B) - kappa_09(alpha - 0.005, B)) / 0.01
+    def steep(kappa_09: Callable[[float, float], float]) -> float:
+        return slope(lambda alpha: kappa_09(alpha, B), 0.8)
 
+    rises = slope(lambda alpha: theory.kappa_for_share(alpha, STANDARD), 0.8)
+    truth = f"the kappa for 90% of the best speed-up rises there by {rises:.2f} per unit of alpha."
     at = {alpha: KappaForShare(Iid(alpha=alpha), STANDARD, KAPPAS) for alpha in (0.6, 0.74, 0.9)}
     found = ", ".join(f"{quantity.exact():.0f} at {alpha}" for alpha, quantity in at.items())
     return [
@@ -165,8 +190,8 @@ def _sign_change() -> list[Claim]:
             "algebra, reading R1: slope at alpha = .8",
             "Above alpha_c, kappa_0.9 rises with alpha.",
             above(0.0),
-            Formula(lambda: slope(article.kappa_09_r1, 0.8)),
-            f"The slope of R1 is {slope(article.kappa_09_r1, 0.8):.2f} at .8 and negative everywhere.",
+            Formula(lambda: steep(article.kappa_09_r1), again=lambda: -9 * (1 + B) / (0.8 + B) ** 2, tolerance=1e-7),
+            f"The slope of R1 is negative everywhere, {steep(article.kappa_09_r1):.2f} at .8; {truth}",
         ),
         Claim(
             "C32",
@@ -174,8 +199,8 @@ def _sign_change() -> list[Claim]:
             "algebra, reading R4: slope at alpha = .8",
             "Above alpha_c, kappa_0.9 rises with alpha.",
             above(0.0),
-            Formula(lambda: slope(article.kappa_09_r4, 0.8)),
-            f"The slope of R4 is {slope(article.kappa_09_r4, 0.8):.2f} at .8 and negative everywhere.",
+            Formula(lambda: steep(article.kappa_09_r4), again=_slope_of_r4, tolerance=1e-5),
+            f"The slope of R4 is negative everywhere, {steep(article.kappa_09_r4):.2f} at .8; {truth}",
         ),
         Claim(
             "C32",
@@ -193,12 +218,22 @@ def _sign_change() -> list[Claim]:
             "Above alpha_c, kappa_0.9 rises with alpha.",
             above(1.0),
             Difference(at[0.9], at[0.74]),
-            f"It rises above .74 as it does below: {found}. There is no change of sign.",
+            f"There is no change of sign, it rises above .74 as it does below: {found}.",
         ),
     ]
 
 
+def _slope_of_r4() -> float:
+    """dκ/dα of κ(α + β) = 9(1 − α^κ) at α = .8, by implicit differentiation."""
+    alpha, kappa = 0.8, article.kappa_09_r4(0.8, B)
+    by_alpha = kappa + 9 * kappa * alpha ** (kappa - 1)
+    return float(-by_alpha / (alpha + B + 9 * alpha**kappa * math.log(alpha)))
+
+
 def _saddle() -> list[Claim]:
+    def steep(alpha: float) -> float:
+        return slope(lambda a: article.rho_infinity(a, B), alpha)
+
     return [
         Claim(
             "C33",
@@ -206,7 +241,7 @@ def _saddle() -> list[Claim]:
             "d rho_inf/d alpha at alpha = .74, beta = .1, against the slope -1 of 1 - alpha",
             "Near alpha_c the slope of rho_inf matches the decay of 1 - alpha.",
             formula(-1.0),
-            Formula(lambda: -1 / (0.74 + B) ** 2),
+            Formula(lambda: -1 / (0.74 + B) ** 2, again=lambda: steep(0.74), tolerance=1e-8),
             f"The slope at .74 is {-1 / (0.74 + B) ** 2:.3f}.",
         ),
         Claim(
@@ -215,8 +250,8 @@ def _saddle() -> list[Claim]:
             "the alpha at which the two slopes match, beta = .1",
             "They match at .74.",
             printed("0.74", about=True),
-            Formula(lambda: 1 - B),
-            f"They match at alpha = 1 - beta = {1 - B:.1f}, where nothing happens either.",
+            Formula(lambda: 1 - B, again=lambda: root(lambda a: steep(a) + 1, 0.5, 0.99), tolerance=1e-8),
+            f"They match where nothing happens either, at alpha = 1 - beta = {1 - B:.1f}.",
         ),
     ]
 
@@ -253,7 +288,8 @@ def _rejection() -> list[Claim]:
             "The window is completely rejected with probability .81%.",
             printed("0.81", scale=0.01),
             NoneAccepted(USUAL, 4),
-            "In decoding no draft is accepted with probability 1 - alpha = 30%, for every kappa.",
+            f"In decoding, for every kappa, no draft is accepted with probability 1 - alpha = "
+            f"{NoneAccepted(USUAL, 4).exact():.0%}.",
         ),
         Claim(
             "C35",
@@ -262,7 +298,8 @@ def _rejection() -> list[Claim]:
             "The window is completely rejected with probability .05%.",
             printed("0.05", scale=0.01),
             NoneAccepted(good, 4),
-            "In decoding no draft is accepted with probability 1 - alpha = 15%, for every kappa.",
+            f"In decoding, for every kappa, no draft is accepted with probability 1 - alpha = "
+            f"{NoneAccepted(good, 4).exact():.0%}.",
         ),
         Claim(
             "C35",
@@ -270,10 +307,20 @@ def _rejection() -> list[Claim]:
             "Hoeffding's bound exp(-2 kappa alpha^2), alpha = .7, kappa = 4",
             "Hoeffding's inequality gives .81%.",
             printed("0.81", scale=0.01),
-            Formula(lambda: article.hoeffding_bound(0.7, 4)),
-            f"Hoeffding's bound is {article.hoeffding_bound(0.7, 4):.2%}; (1 - alpha)^kappa is an exact product.",
+            Formula(lambda: article.hoeffding_bound(0.7, 4), again=_hoeffding_again),
+            f"Hoeffding's bound is {article.hoeffding_bound(0.7, 4):.2%}; the exact product (1 - alpha)^kappa is "
+            f"{p7:.2%}.",
         ),
     ]
+
+
+def _hoeffding_again() -> float:
+    """The exponent by search: the best t in E e^(t(α − A)) ≤ e^(t²/8), for κ = 4 outcomes and a deficit of κα."""
+
+    def exponent(t: float) -> float:
+        return 4 * (t * 0.7 - t * t / 8)
+
+    return math.exp(-exponent(peak(exponent, 0.0, 10.0)))
 
 
 def _one_percent() -> list[Claim]:
@@ -286,7 +333,9 @@ def _one_percent() -> list[Claim]:
             "every draft judged, kappa = 4: the alpha of 1%",
             "Complete rejection exceeds 1% below alpha = .74.",
             printed("0.74"),
-            Formula(lambda: theory.complete_rejection_threshold(0.01, 4)),
+            Formula(
+                lambda: limit, again=lambda: root(lambda a: 0.01 - theory.complete_rejection(Iid(alpha=a), 4), 0.0, 1.0)
+            ),
             f"The 1% level lies at alpha = 1 - .01^(1/4) = {limit:.4f}.",
         ),
         Claim(
@@ -305,6 +354,6 @@ def _one_percent() -> list[Claim]:
             "Above .74, complete rejection stays below 1%.",
             below(0.01),
             high,
-            f"At .76 it is {high.exact():.0%}; 1 - alpha < 1% needs alpha > .99.",
+            f"At .76 it is {high.exact():.0%}; 1 - alpha < 1% needs alpha > {1 - 0.01:.2f}.",
         ),
     ]

@@ -1,7 +1,8 @@
-"""How are all claims put to the test?  Engine checked, rows judged, sweeps and verdicts stored as Parquet."""
+"""How are all claims put to the test?  Engine checked, rows judged, data heard, sweeps and verdicts stored."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import time
@@ -10,14 +11,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from simspec.claims.evidence import published_witnesses
 from simspec.claims.judge import FALSE_VERDICT, STAGES, Verdict, judge
 from simspec.claims.lab import Lab, Need
 from simspec.claims.registry import all_claims
 from simspec.claims.selfcheck import check_engine
 from simspec.claims.sentences import sentences
+from simspec.claims.witness import FALSE_EVIDENCE, attach, shown_line, to_json
+from simspec.claims.witness_files import trace_witnesses
+from simspec.kernels.sampling import ACCEPTED, BONUS, CORRECTED
 from simspec.kernels.words import STREAM_VERSION
 from simspec.model import Cost, DatasetError, Scenario, Simulation
 from simspec.model.identity import canonical_json
@@ -34,6 +40,7 @@ if TYPE_CHECKING:
 
 VERDICTS = "verdicts.parquet"
 JUDGED = "judged.parquet"
+TOKENS = "tokens.parquet"
 PRICED = Cost(c_d=0.1)
 
 _SCHEMA = pa.schema(
@@ -41,6 +48,7 @@ _SCHEMA = pa.schema(
     + [(name, pa.float64()) for name in ("stated", "expected_low", "expected_high", "observed")]
     + [("low", pa.float64()), ("high", pa.float64()), ("exact", pa.float64()), ("windows", pa.int64())]
     + [("route", pa.string()), ("why", pa.string()), ("instead", pa.string())]
+    + [("evidence_verdict", pa.string()), ("evidence", pa.string())]  # the second as JSON: a list per row
 )
 
 _JUDGED_SCHEMA = pa.schema(
@@ -54,13 +62,28 @@ _JUDGED_SCHEMA = pa.schema(
 )
 
 
+_TOKENS_SCHEMA = pa.schema(
+    [
+        ("pair", pa.string()),
+        ("kappa", pa.int16()),
+        ("rule", pa.string()),
+        ("kind", pa.string()),
+        ("context", pa.int32()),
+        ("token", pa.int32()),
+        ("count", pa.int64()),
+    ]
+)
+_KINDS = {ACCEPTED: "accepted", CORRECTED: "corrected", BONUS: "bonus"}
+
+
 class Validation:
     """Verdicts of a whole run.
 
     Attributes
     ----------
     rows : list of dict
-        One per row: id, reading, verdict, expected, observed, interval, exact, windows, route, instead.
+        One per row: id, reading, verdict, expected, observed, interval, exact, windows, route, instead; and what data
+        say: ``evidence_verdict`` (supported, refuted, mixed or none) with ``evidence``, a list of figures.
     sentences : list of (str, str)
         What is true instead, and the command that shows it; empty if the engine disagrees with the exact route.
     disagreements : list of str
@@ -103,16 +126,7 @@ class Validation:
     @staticmethod
     def stored(found: Dataset) -> Validation:
         """Open the verdicts of a folder."""
-        note = found.manifest
-        try:
-            rows = pq.read_table(found.path / VERDICTS).to_pylist()
-        except (OSError, pa.ArrowInvalid) as error:
-            raise DatasetError(f"{found.path / VERDICTS}: cannot be read ({error})") from None
-        for row in rows:
-            row["expected_interval"] = [row.pop("expected_low"), row.pop("expected_high")]
-            row["interval"] = [row.pop("low"), row.pop("high")]
-            stated = row.pop("stated")
-            row["expected"] = row["expected"] if stated is None else stated
+        note, rows = found.manifest, read_rows(found.path)
         said = [(sentence, command) for sentence, command in note.get("sentences", [])]
         return Validation(rows, said, note.get("disagreements", []), found.path, note["provenance"].get("seconds", 0.0))
 
@@ -135,15 +149,48 @@ class Validation:
             f"{tally['refuted']} refuted, {tally['not-testable']} not testable, {rest} open; the "
             f"probability of any false verdict is at most {FALSE_VERDICT:g}.  {self.seconds:.0f} s; stored in "
             f"{self.path}",
+            f"data: {_heard(self.rows)}; a nominal {FALSE_EVIDENCE:g} is split over all figures with an error bar, and "
+            "a figure without one speaks only by a margin",
         ]
         return "\n".join(lines)
 
 
+def read_rows(folder: Path) -> list[dict[str, Any]]:
+    """The rows of a folder's verdicts, as `Validation.rows` has them.
+
+    Raises
+    ------
+    DatasetError
+        The file cannot be read.
+    """
+    try:
+        rows: list[dict[str, Any]] = pq.read_table(folder / VERDICTS).to_pylist()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise DatasetError(f"{folder / VERDICTS}: cannot be read ({error})") from None
+    for row in rows:
+        row["expected_interval"] = [row.pop("expected_low"), row.pop("expected_high")]
+        row["interval"] = [row.pop("low"), row.pop("high")]
+        stated = row.pop("stated")
+        row["expected"] = row["expected"] if stated is None else stated
+        row["evidence"] = json.loads(row.pop("evidence", None) or "[]")  # a folder older than the column has none
+        row.setdefault("evidence_verdict", "none")
+    return rows
+
+
+def _heard(rows: Sequence[dict[str, Any]]) -> str:
+    """How many rows data speak of, and what they say."""
+    words = ("supported", "refuted", "mixed")
+    counts = {word: sum(row["evidence_verdict"] == word for row in rows) for word in words}
+    return f"{', '.join(f'{count} rows {word}' for word, count in counts.items())}, none on the others"
+
+
 def _row_lines(row: dict[str, Any]) -> list[str]:
+    data = [f"     data: {shown_line(row)}"] if row["evidence"] else []
     if row["verdict"] == "not-testable":
         return [
             f"{row['id']}  NOT TESTABLE: {row['why']}",
             f"     {row['reading']}: {row['statement']}",
+            *data,
             f"     → {row['instead']}",
         ]
     low, high = row["interval"]
@@ -155,6 +202,7 @@ def _row_lines(row: dict[str, Any]) -> list[str]:
     return [
         f"{row['id']}  {row['verdict'].upper():9}  claimed {claimed}; observed {seen} ({basis})",
         f"     {row['reading']}",
+        *data,
         f"     → {row['instead']}",
     ]
 
@@ -173,11 +221,13 @@ def validate(
     output: str | Path | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    traces: Sequence[str | Path] = (),
 ) -> Validation:
     """Judge every claim and store sweeps and verdicts; see `simspec.validate`."""
     Scenario.from_dict({"name": "seed", "process": {"type": "iid"}, "seed": seed})  # one place knows the range of seeds
     folder = Path(output) if output is not None else default_folder(quick, seed)
     mode = "quick" if quick else "full"
+    witnesses = [*published_witnesses(), *trace_witnesses(str(file) for file in traces)]  # a bad file stops here
     _check_folder(folder, mode, seed)
     began = time.monotonic()
     lab = Lab(seed, threads, progress)
@@ -190,12 +240,14 @@ def validate(
     rows = [verdict.to_dict() for verdict in verdicts]
     if disagreements:
         rows = [_unjudged(row) for row in rows]
+    if rows:
+        attach(claims, rows, witnesses)
     said = [] if disagreements else sentences(lab)
     result = Validation(rows, said, disagreements, folder, 0.0)
     if progress is not None:
         progress.say("writing Parquet")
     result.seconds = round(time.monotonic() - began, 2)
-    _store(result, lab, mode, seed, needs)
+    _store(result, lab, mode, seed, needs, [Path(file).name for file in traces])
     return result
 
 
@@ -228,7 +280,7 @@ def _check_folder(folder: Path, mode: str, seed: int) -> None:
     store.make_folder(folder)
 
 
-def _store(result: Validation, lab: Lab, mode: str, seed: int, needs: Sequence[Need]) -> None:
+def _store(result: Validation, lab: Lab, mode: str, seed: int, needs: Sequence[Need], traces: Sequence[str]) -> None:
     """Write everything beside the final place, then move it there; files that are not ours stay."""
     folder = result.path
     for left in folder.glob(".building-*"):
@@ -239,6 +291,7 @@ def _store(result: Validation, lab: Lab, mode: str, seed: int, needs: Sequence[N
         _write_sweeps(building, lab, mode, seed, needs)
         _write_verdicts(building, result.rows)
         _write_judged(building, lab)
+        _write_tokens(building, lab)
         manifest = {
             "schema_version": SCHEMA_VERSION,
             "stream_version": STREAM_VERSION,
@@ -248,6 +301,7 @@ def _store(result: Validation, lab: Lab, mode: str, seed: int, needs: Sequence[N
             "complete": True,
             "sentences": [list(pair) for pair in result.sentences],
             "disagreements": result.disagreements,
+            "traces": list(traces),
             "provenance": provenance() | {"seconds": result.seconds},
         }
         store.write_json(manifest, building / store.MANIFEST)
@@ -280,7 +334,7 @@ def _write_verdicts(folder: Path, rows: Sequence[dict[str, Any]]) -> None:
         flat.append(
             row
             | {"expected": expected, "stated": stated, "expected_low": low, "expected_high": high}
-            | {"low": row["interval"][0], "high": row["interval"][1]}
+            | {"low": row["interval"][0], "high": row["interval"][1], "evidence": to_json(row["evidence"])}
         )
     columns = {name: [row[name] for row in flat] for name in _SCHEMA.names}
     store.write_table(pa.table(columns, schema=_SCHEMA), folder / VERDICTS)
@@ -301,3 +355,24 @@ def _write_judged(folder: Path, lab: Lab) -> None:
                 }
             )
     store.write_table(pa.Table.from_pylist(rows, schema=_JUDGED_SCHEMA), folder / JUDGED)
+
+
+def _write_tokens(folder: Path, lab: Lab) -> None:
+    """Token-level runs: emitted tokens by kind, context and token."""
+    rows = []
+    for run in lab.all_sampled():
+        job = run.job
+        name = canonical_json(job.pair.identity())
+        for kind, context, token in zip(*np.nonzero(run.tokens), strict=True):
+            rows.append(
+                {
+                    "pair": name,
+                    "kappa": job.kappa,
+                    "rule": job.rule,
+                    "kind": _KINDS[int(kind)],
+                    "context": int(context),
+                    "token": int(token),
+                    "count": int(run.tokens[kind, context, token]),
+                }
+            )
+    store.write_table(pa.Table.from_pylist(rows, schema=_TOKENS_SCHEMA), folder / TOKENS)

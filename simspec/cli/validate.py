@@ -15,13 +15,20 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "validate",
         help="judge the article's claims by simulation and by the exact route",
         description="Judge every claim of the article. Exit 0 whatever the verdicts; 1 if engine and exact route "
-        "disagree, in which case nothing is judged.",
+        "disagree, in which case nothing is judged.  Each row also says what published figures, and your traces if you "
+        "give any, say of it.",
     )
     own.add_argument("--quick", action="store_true", help="smaller budgets: seconds instead of minutes (default: full)")
     own.add_argument("--seed", type=whole, default=1, metavar="N", help="root seed, 0 ≤ N < 2^64; default 1")
     own.add_argument(
         "-o", "--output", default=None, metavar="FOLDER", help="default results/claims/<quick|full>-seed<N>"
     )
+    own.add_argument(
+        "--traces", nargs="+", default=[], metavar="FILE",
+        help="also hear measured traces: a scenario (.toml) with processes of type trace, shipped:smollm2, "
+        "shipped:smollm2_windows, or Parquet, CSV, JSON lines with tok_accept and request (dense), or accepted, "
+        "drafted, request and bonus_included (rounds); default none",
+    )  # fmt: skip
     add_threads(own)
     add_quiet(own)
     add_json(own)
@@ -39,7 +46,7 @@ def do(args: argparse.Namespace) -> int:
         from simspec.claims.validation import validate
         from simspec.cli.common import print_json
 
-        result = validate(args.quick, args.seed, args.output, threads, progress)
+        result = validate(args.quick, args.seed, args.output, threads, progress, args.traces)
     if args.json:
         print_json(result.to_list())
     else:

@@ -41,6 +41,9 @@ table.verdicts { min-width: 68rem; table-layout: fixed; }
 table.verdicts col.c-id { width: 3.8rem } table.verdicts col.c-reading { width: 23% }
 table.verdicts col.c-verdict { width: 8.2rem } table.verdicts col.c-claimed { width: 8.5rem }
 table.verdicts col.c-observed { width: 12.5rem } table.verdicts col.c-exact { width: 7rem }
+tr.data td { border-top: 0; padding-top: 0; font-size: .8125rem; color: var(--soft); }
+tr.data details { display: inline; } tr.data summary { display: inline; }
+tr.data ul { margin: .3rem 0; padding: 0; list-style: none; } tr.data li { margin-bottom: .3rem; }
 .whole { white-space: nowrap; }
 table.verdicts td { overflow-wrap: break-word; }
 table.verdicts td:nth-child(n+4):nth-child(-n+6) { font-variant-numeric: tabular-nums; }
@@ -49,6 +52,7 @@ tr.claim th > div { position: sticky; left: .7rem; max-width: min(70ch, calc(100
 tr.claim th small { display: inline; }
 .verdict { display: inline-block; padding: .05rem .5rem; border-radius: 999px; font-weight: 600; font-size: .8125rem;
   border: 1px solid; white-space: nowrap; }
+.of-data { border-style: dashed; font-weight: 500; }
 .supported { background: #e3f4ed; color: #00543b; border-color: #009E73; }
 .refuted { background: #fdeae0; color: #8a3600; border-color: #D55E00; }
 .inconclusive { background: #fdf4dc; color: #6b4a00; border-color: #E69F00; }

@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from simspec.claims.witness import FALSE_EVIDENCE, figure_line, tally
 from simspec.report.page import esc, paragraph, scrolled
+from simspec.text import plural
 
 SHOWN = ("refuted", "supported", "inconclusive", "not-testable")
 """Verdicts that have a tile even when there is none of them."""
@@ -49,8 +51,13 @@ def verdict(word: str) -> str:
     return f'<span class="verdict {_colour(word)}">{esc(word)}</span>'
 
 
+def _of_data(word: str) -> str:
+    """What data say, as a word that looks unlike a verdict."""
+    return f'<span class="verdict of-data {_colour(word)}">{esc(word)}</span>'
+
+
 def _colour(word: str) -> str:
-    return word if word in SHOWN[:3] else "other"
+    return {"mixed": "inconclusive"}.get(word, word if word in SHOWN[:3] else "other")
 
 
 def tiles(rows: Sequence[dict[str, Any]]) -> str:
@@ -86,7 +93,7 @@ def _claim(name: str, rows: Sequence[dict[str, Any]]) -> str:
     sections = ", ".join(dict.fromkeys(str(row["section"]) for row in rows))
     said = statements[0] if len(statements) == 1 else f"{len(statements)} statements"
     title = f"{esc(name)} <small>· section {esc(sections)} ·</small> {esc(said)}"
-    lines = [f'<tbody>\n<tr class="claim"><th scope="rowgroup" colspan="7"><div>{title}</div></th></tr>']
+    lines = [f'<tbody>\n<tr class="claim"><th scope="rowgroup" colspan="{len(_COLUMNS)}"><div>{title}</div></th></tr>']
     lines += [_row(row, len(statements) > 1) for row in rows]
     return "\n".join([*lines, "</tbody>"])
 
@@ -105,7 +112,25 @@ def _row(row: dict[str, Any], with_statement: bool) -> str:
         esc(figure(row["exact"])),
         esc(row["instead"]),
     )
-    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    line = "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    said = data(row.get("evidence", []), row.get("evidence_verdict", "none"))
+    return f'{line}\n<tr class="data"><td></td><td colspan="{len(_COLUMNS) - 1}">{said}</td></tr>' if said else line
+
+
+def data(evidence: Sequence[dict[str, Any]], word: str) -> str:
+    """What measured data say of a row: the word, how many figures say what, and all of them in a fold.
+
+    Examples
+    --------
+    >>> data([], "none")
+    ''
+    """
+    if not evidence:
+        return ""
+    lines = "".join(f"<li>{_of_data(item['verdict'])} {esc(figure_line(item))}</li>" for item in evidence)
+    fold = f"<details><summary>{plural(len(evidence), 'figure')}</summary><ul>{lines}</ul></details>"
+    said = _of_data(word) if word != "none" else "decide nothing"
+    return f"Measured data: {said} {esc(tally(evidence))}; {fold}"
 
 
 def _observed(row: dict[str, Any]) -> str:
@@ -139,6 +164,9 @@ def verdict_section(rows: Sequence[dict[str, Any]], bound: float) -> str:
     claims = len({row["id"] for row in rows})
     trust = (
         f"{len(rows):,} readings of {claims:,} claims. A claim puts a quantity into a region; an interval outside it "
-        f"refutes, one inside supports. The probability of any false verdict in the whole run is at most {bound:g}."
+        f"refutes, one inside supports. The probability of any false verdict in the whole run is at most {bound:g}. "
+        "Measured data, published figures and traces, give a second word: by the same rule where a figure has an error "
+        f"(nominally at most {FALSE_EVIDENCE:g} for any false word among them), by a margin of a fifth where it has "
+        "none. A premise or a correction held against data is counted apart and does not decide the word."
     )
     return tiles(rows) + "\n" + paragraph(trust) + "\n" + verdict_table(rows)

@@ -14,6 +14,7 @@ from simspec.model import DatasetError, SimspecError
 
 pytest.importorskip("matplotlib")
 
+from simspec.claims.witness import tally
 from simspec.report import report
 from simspec.report.points import points
 from simspec.report.select import choose
@@ -141,9 +142,12 @@ def test_a_claims_page_says_all_the_verdicts(pages, claims):
     for row in claims.rows:
         for key in ("id", "reading", "statement", "instead", "verdict"):
             assert row[key] in page.text
-        assert f"{row['exact']:.5g}" in page.text
-        for end in row["interval"]:
-            assert f"{end:.5g}" in page.text
+        for value in (row["exact"], *row["interval"]):
+            assert value is None or f"{value:.5g}" in page.text
+        if row["evidence"]:
+            assert tally(row["evidence"]) in page.text
+        for item in row["evidence"]:
+            assert item["measured"] in page.text
     for word in ("refuted", "supported"):
         count = sum(row["verdict"] == word for row in claims.rows)
         assert pages["claims"].count(f'<span class="verdict {word}">{word}</span>') == count

@@ -1,0 +1,232 @@
+"""What else can be read off counted windows?  Shares, variances and spreads of A, the best speed-up, and sums of them.
+
+Errors come from independent units: windows where they are fresh, else lanes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from simspec import theory
+from simspec.claims.lab import Lab, Need, Observed
+from simspec.claims.quantity import Quantity
+from simspec.model import Cost, Process
+from simspec.stats.counts import Counts
+from simspec.stats.intervals import Floats, ratio, standard_error, student
+from simspec.stats.point import speedups
+from simspec.theory.law import WindowLaw, moments
+
+
+@dataclass(frozen=True)
+class Share:
+    """A ratio of sums over windows, and what the exact law makes of it."""
+
+    top: Callable[[Counts], Floats]
+    bottom: Callable[[Counts], Floats]
+    exact: Callable[[WindowLaw], float]
+
+
+def _sum(*names: str) -> Callable[[Counts], Floats]:
+    return lambda counts: np.asarray(sum(counts.by_unit(name) for name in names))
+
+
+SHARES = {
+    "accepted per window": Share(_sum("accepted"), _sum("n"), lambda law: law.mean_accepted),
+    "tokens per window": Share(_sum("tokens"), _sum("n"), lambda law: law.mean_tokens),
+    "accepted over drafted": Share(_sum("accepted"), _sum("drafted"), lambda law: law.mean_accepted / law.mean_drafted),
+    "accepted over examined": Share(
+        _sum("accepted"), _sum("accepted", "rejected"), lambda law: law.mean_accepted / law.mean_examined
+    ),
+    "windows with a rejection": Share(_sum("rejected"), _sum("n"), lambda law: 1.0 - law.p_full),
+}
+"""Name → what is divided by what."""
+
+
+@dataclass(frozen=True)
+class WindowShare:
+    """One of `SHARES` for a process at a draft length."""
+
+    process: Process
+    kappa: int
+    what: str
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return (Need(self.process, (self.kappa,)),)
+
+    def exact(self) -> float:
+        return SHARES[self.what].exact(theory.window(self.process, self.kappa))
+
+    def observe(self, lab: Lab, level: float) -> Observed:
+        counts = lab.counts(self.process)
+        at = counts.kappas.index(self.kappa)
+        own = ratio(SHARES[self.what].top(counts), SHARES[self.what].bottom(counts), counts.weight)
+        half = student(level, counts.units) * float(own.error[at])
+        return Observed.around(float(own.value[at]), half, int(counts.total("n")[at]))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A function of mean m and variance v of a count out of κ, with its slopes in both."""
+
+    value: Callable[[float, float, int], float]
+    by_mean: Callable[[float, float, int], float]
+    by_variance: Callable[[float, float, int], float]
+
+
+SPREADS = {
+    "variance": Spread(lambda m, v, k: v, lambda m, v, k: 0.0, lambda m, v, k: 1.0),
+    "variance of the share": Spread(lambda m, v, k: v / k**2, lambda m, v, k: 0.0, lambda m, v, k: 1.0 / k**2),
+    "deviation of the share": Spread(
+        lambda m, v, k: math.sqrt(v) / k, lambda m, v, k: 0.0, lambda m, v, k: 0.5 / (k * math.sqrt(v))
+    ),
+    "relative deviation": Spread(
+        lambda m, v, k: math.sqrt(v) / m,
+        lambda m, v, k: -math.sqrt(v) / m**2,
+        lambda m, v, k: 0.5 / (m * math.sqrt(v)),
+    ),
+}
+"""Name → spread of the number accepted."""
+
+
+def _spread(
+    spread: Spread, kappa: int, n: Floats, first: Floats, second: Floats, weight: np.ndarray | None, level: float
+) -> Observed:
+    """A spread from Σ1, Σx and Σx² of each unit, by the delta method."""
+    many = np.ones(n.shape) if weight is None else np.asarray(weight, np.float64)
+    total, units = float(n @ many), int(many.sum())
+    mean = float(first @ many) / total
+    variance = float(second @ many) / total - mean**2
+    of_mean = (first - mean * n) / total
+    of_variance = (second - 2.0 * mean * first + (mean**2 - variance) * n) / total
+    slopes = spread.by_mean(mean, variance, kappa), spread.by_variance(mean, variance, kappa)
+    half = student(level, units) * float(standard_error(slopes[0] * of_mean + slopes[1] * of_variance, weight))
+    return Observed.around(spread.value(mean, variance, kappa), half, int(total))
+
+
+@dataclass(frozen=True)
+class WindowSpread:
+    """One of `SPREADS` of the accepted length A of a decoded window."""
+
+    process: Process
+    kappa: int
+    what: str
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return (Need(self.process, (self.kappa,)),)
+
+    def exact(self) -> float:
+        law = theory.window(self.process, self.kappa)
+        return SPREADS[self.what].value(law.mean_accepted, law.var_accepted, self.kappa)
+
+    def observe(self, lab: Lab, level: float) -> Observed:
+        counts = lab.counts(self.process)
+        at = counts.kappas.index(self.kappa)
+        n, first, second = (counts.by_unit(name)[at] for name in ("n", "accepted", "accepted_sq"))
+        return _spread(SPREADS[self.what], self.kappa, n, first, second, counts.weight, level)
+
+
+@dataclass(frozen=True)
+class JudgedSpread:
+    """One of `SPREADS` of the number accepted among κ drafts that all get a verdict."""
+
+    process: Process
+    kappa: int
+    what: str
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return (Need(self.process, (self.kappa,), judged=True),)
+
+    def exact(self) -> float:
+        mean, variance = moments(theory.judged_sum(self.process, self.kappa))
+        return SPREADS[self.what].value(mean, variance, self.kappa)
+
+    def observe(self, lab: Lab, level: float) -> Observed:
+        judged = lab.judged(self.process, self.kappa).astype(np.float64)
+        passed = np.arange(self.kappa + 1.0)
+        sums = judged.sum(axis=1), judged @ passed, judged @ passed**2
+        return _spread(SPREADS[self.what], self.kappa, *sums, None, level)
+
+
+@dataclass(frozen=True)
+class JudgedShare:
+    """Share accepted of κ drafts that all get a verdict."""
+
+    process: Process
+    kappa: int
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return (Need(self.process, (self.kappa,), judged=True),)
+
+    def exact(self) -> float:
+        return moments(theory.judged_sum(self.process, self.kappa))[0] / self.kappa
+
+    def observe(self, lab: Lab, level: float) -> Observed:
+        judged = lab.judged(self.process, self.kappa).astype(np.float64)
+        n = judged.sum(axis=1)
+        own = ratio((judged @ np.arange(self.kappa + 1.0))[None, :], self.kappa * n[None, :])
+        half = student(level, len(n)) * float(own.error[0])
+        return Observed.around(float(own.value[0]), half, int(n.sum()))
+
+
+@dataclass(frozen=True)
+class BestSpeedup:
+    """S* = max S(κ) over given κ; the interval holds for all κ at once."""
+
+    process: Process
+    cost: Cost
+    kappas: tuple[int, ...]
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return (Need(self.process, self.kappas, costs=(self.cost,)),)
+
+    def exact(self) -> float:
+        curve = theory.optimum(self.process, self.cost, max(self.kappas)).speedup_by_kappa
+        return float(max(curve[kappa] for kappa in self.kappas))
+
+    def observe(self, lab: Lab, level: float) -> Observed:
+        counts = lab.counts(self.process)
+        kept = [counts.kappas.index(kappa) for kappa in self.kappas]
+        speed = speedups(counts, self.cost).take(kept)
+        half = student(1.0 - (1.0 - level) / len(kept), counts.units) * speed.error
+        low, high = (speed.value - half).max(), (speed.value + half).max()
+        return Observed(float(speed.value.max()), float(low), float(high), int(counts.total("n")[0]))
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """Σ weight·quantity, a difference or second difference; intervals add up, so parts need not be independent."""
+
+    terms: tuple[tuple[float, Quantity], ...]
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return tuple(need for _, own in self.terms for need in own.needs)
+
+    def exact(self) -> float:
+        return sum(weight * own.exact() for weight, own in self.terms)
+
+    def observe(self, lab: Lab, level: float) -> Observed:
+        each = 1.0 - (1.0 - level) / len(self.terms)
+        value = low = high = 0.0
+        windows = []
+        for weight, own in self.terms:
+            seen = own.observe(lab, each)
+            ends = sorted((weight * seen.low, weight * seen.high))
+            value, low, high = value + weight * seen.value, low + ends[0], high + ends[1]
+            windows.append(seen.windows)
+        return Observed(value, low, high, max(windows))
+
+
+def second_difference(at: Callable[[float], Quantity], alphas: tuple[float, float, float]) -> Weighted:
+    """Q(α₁) − 2Q(α₂) + Q(α₃) at equal steps of α: positive where Q is convex."""
+    low, middle, high = alphas
+    return Weighted(((1.0, at(low)), (-2.0, at(middle)), (1.0, at(high))))

@@ -1,0 +1,162 @@
+"""Claims C42–C57: are the verdicts those that are expected, for the reasons that are expected?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from simspec import theory
+from simspec.claims import control, dependence, experiments, guides, literature, open_questions, systems
+from simspec.claims.judge import STAGES, judge
+from simspec.claims.lab import Lab
+from simspec.claims.quantity import Formula
+from simspec.claims.random_pairs import Words
+from simspec.model import Cost, Drift
+
+MODULES = (dependence, control, guides, systems, open_questions, literature)
+STORED = Path(__file__).parents[2] / "results" / "open_questions"
+S, R, N = "supported", "refuted", "not-testable"
+EXPECTED = {
+    "C42": [N, S, R, R, R],
+    "C43": [N, S, S],
+    "C44": [R] * 9 + [S, S, R],
+    "C45": [N, R, R, R],
+    "C46": [N, R, R, R, R, S, R, R],
+    "C47": [R, R, R, R, S, R],
+    "C48": [R, S, R, N],
+    "C49": [R, R, R, R],
+    "C50": [R, R, R, R, S],
+    "C51": [R, R, R, R],
+    "C52": [N, R, R, R],
+    "C53": [N, S, S, R],
+    "C54": [N, R, R, S],
+    "C55": [R, R, R, R, N, R, S, R, R, R, R],
+    "C56": [R, R],
+    "C57": [N] * 18 + [R],
+}
+FIGURES = {
+    "C42": ("2.1028", "0.0952", "7 against 5"),
+    "C43": ("2.12988", "2.10288", "1.28%"),
+    "C44": ("0.1305", "22.2%", "12.33", "2.77%", "3.66%", "4.08%", "5.29%", "6.33%", "2.0429", "2.1188"),
+    "C45": ("0.983", "3.66%"),
+    "C46": ("1.13500", "1.87235", "2.44048", "2.89601", "-37.9%", "3.8295", "4.4719"),
+    "C47": ("1.61600", "-29.8%", "0.94423", "-41.6%", "0.81600", "+39.1%", "2.61834", "-15.5%"),
+    "C48": ("1.280, 1.520, 1.616", "1.173, 1.248, 1.135"),
+    "C49": ("6.928", "0.9091", "3.5714"),
+    "C50": ("2.0353", "2.5437", "1.8976", "2.1029", "1.6209", "1.6618"),
+    "C51": ("1.9808 to 1.5455", "-22%", "0.9412"),
+    "C52": ("252 cases",),
+    "C53": ("0.2072",),
+    "C54": ("2.12979", "2.12988"),
+    "C55": ("0.8600", "0.791355", "0.9880", "0.858519", "0.915959"),
+    "C56": ("1.9808", "1.9082"),
+    "C57": ("6 of 13", "from memory"),
+}
+"""What the corrections must hold; figures that were found earlier by other programs."""
+
+
+@pytest.fixture(scope="module")
+def verdicts():
+    rows = [row for module in MODULES for row in module.claims()]
+    return judge(rows, Lab(1), STAGES["quick"])
+
+
+@pytest.mark.parametrize("claim", EXPECTED)
+def test_verdicts_are_those_expected(claim, verdicts):
+    assert [v.verdict for v in verdicts if v.claim.id == claim] == EXPECTED[claim]
+
+
+@pytest.mark.parametrize("claim", FIGURES)
+def test_corrections_hold_their_numbers(claim, verdicts):
+    said = " ".join(v.claim.instead for v in verdicts if v.claim.id == claim)
+    assert [figure for figure in FIGURES[claim] if figure not in said] == []
+
+
+def test_readings_are_unique_and_every_untestable_row_says_why(verdicts):
+    keys = [(v.claim.id, v.claim.reading) for v in verdicts]
+    assert len(set(keys)) == len(keys)
+    assert {claim for claim, _ in keys} == set(EXPECTED)
+    assert all(v.to_dict()["why"] for v in verdicts if v.verdict == N)
+
+
+def test_every_formula_but_the_count_of_entries_has_a_second_route(verdicts):
+    alone = [v.claim.id for v in verdicts if isinstance(v.claim.quantity, Formula) and v.claim.quantity.again is None]
+    assert alone == ["C57"]
+
+
+def test_a_wrong_second_route_would_be_seen():
+    """The long run of a controller that forgets faster is no second route to that of λ = .85."""
+    own = Formula(lambda: control.long_run(0.8).speedup, again=lambda: control.steady(0.8, 0.8), tolerance=control.GRID)
+    assert not own.agrees(own.exact(), own.second())
+    right = Formula(lambda: control.long_run(0.8).speedup, again=lambda: control.steady(0.8), tolerance=control.GRID)
+    assert right.agrees(right.exact(), right.second())
+
+
+def test_windows_that_tell_kappas_apart():
+    """One standard error of the difference of two arms; 4 of them take 16 times as many (1.1e5 for κ = 5)."""
+    assert 16 * control.windows_apart(5) == pytest.approx(1.1e5, rel=0.02)
+
+
+def test_the_guard_fires_below_these_rates_at_the_best_kappa():
+    found = [guides.guard_edge_at_best(beta) for beta in (0.05, 0.1, 0.15, 0.2)]
+    assert found == pytest.approx([16 / 22, 16 / 21, guides.step_alpha(4, Cost(c_d=0.15)), 16 / 20])
+
+
+def test_shifts_by_correlation_have_two_routes():
+    assert guides._lowered(False) == guides._lowered(False, closed=True)
+
+
+def test_forward_and_backward_sums_agree_with_rollback_costs():
+    drift = Drift(shape="linear", alpha_start=0.9, alpha_end=0.2, tokens=50)
+    kappas, cost = np.arange(50) % 6, Cost(c_d=0.1, c_r=0.8)
+    assert control.forward_speedup(drift, kappas, cost) == pytest.approx(theory.plan_of(drift, kappas, cost).speedup)
+
+
+def test_random_matrices_are_stochastic_and_their_words_addressed():
+    first, second = Words("a").rows(8, 3), Words("a").rows(8, 3)
+    assert np.array_equal(first, second)
+    assert not np.array_equal(first, Words("b").rows(8, 3))
+    assert not np.array_equal(first, Words("a", seed=2).rows(8, 3))
+    assert first.sum(axis=1) == pytest.approx(np.ones(8))
+    numbers = Words("uniform").uniform(100_000)
+    assert abs(numbers.mean() - 0.5) < 5 * (1 / 12 / 1e5) ** 0.5
+    assert np.histogram(numbers, 10, (0, 1))[0].min() > 9_500
+
+
+@pytest.mark.parametrize(
+    ("name", "keys", "again"),
+    [
+        ("many_drafts", ["pair", "draws"], lambda: experiments.draws_scan(4)),
+        (
+            "correlation",
+            ["kind", "tokens", "sharpness", "distance", "number"],
+            lambda: experiments.correlation_scan(1, 1),
+        ),
+    ],
+)
+def test_stored_results_are_those_of_today(name, keys, again):
+    stored = pd.read_parquet(STORED / f"{name}.parquet").set_index(keys)
+    today = again().set_index(keys)
+    pd.testing.assert_frame_equal(stored.loc[today.index], today, check_exact=False, rtol=1e-9, atol=1e-9)
+
+
+def test_the_stored_page_is_that_of_the_stored_tables():
+    names = ("correlation", "correlation_checked", "drift", "many_drafts")
+    tables = {name: pd.read_parquet(STORED / f"{name}.parquet") for name in names}
+    assert experiments.readme(tables, 1) == (STORED / "README.md").read_text(encoding="utf-8")
+    assert tables["correlation_checked"]["z"].abs().max() < 5
+
+
+def test_the_error_bar_of_a_correlation_is_its_spread_over_seeds():
+    """80 seeds; outside these limits with probability 1e-6 if the bar is right; bars half as wide give a 4."""
+    own = dependence.NeighbourCorrelation(dependence.WIDE, dependence.LONG)
+    z = []
+    for seed in range(80):
+        lab = Lab(seed)
+        lab.simulate(own.needs, 2**13)
+        seen = own.observe(lab, 0.6827)
+        z.append((seen.value - own.exact()) / (seen.high - seen.value))
+    assert 0.4 < np.mean(np.square(z)) < 2.1
