@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from simspec.cli.common import add_json, whole
+from simspec.cli.common import add_json, add_quiet, positive, whole
 
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
@@ -14,9 +14,10 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "trace",
         help="what measured rounds say: tokens per round, survival, correlation; errors by request",
         description="Summarise a trace (Parquet, CSV, JSON lines): measured rounds (--accepted), or the chance of "
-        'acceptance at every output position (--alpha).  To replay it at other κ, use a scenario with type = "trace".',
+        "acceptance at every output position (--alpha).  --tests holds the usual assumptions against it and says which "
+        'process predicts rounds it has not seen.  To replay it at other κ, use a scenario with type = "trace".',
     )
-    own.add_argument("path", help="the trace file")
+    own.add_argument("path", help="the trace file, or shipped:smollm2, shipped:smollm2_windows, which need no column")
     own.add_argument("--accepted", default=None, metavar="COLUMN",
                      help="accepted length per round (or lists of them, one per request); default none")  # fmt: skip
     own.add_argument("--bonus-included", choices=("yes", "no"), default=None,
@@ -28,17 +29,25 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
                      help="column(s) that tell requests apart; default: each row is one request")  # fmt: skip
     own.add_argument("--where", action="append", default=[], metavar="COLUMN=VALUE",
                      help="keep only such rows; may be repeated; default all")  # fmt: skip
+    own.add_argument("--tests", action="store_true",
+                     help="dense traces: test independence, drift, differences between requests and the position "
+                     "profile, and compare five fitted processes on unseen requests; default no")  # fmt: skip
+    own.add_argument("--kappa", type=positive, default=None, metavar="K",
+                     help="with --tests: draft length of the replayed rounds; default 8")  # fmt: skip
+    add_quiet(own)
     add_json(own)
     own.set_defaults(do=do)
 
 
 def do(args: argparse.Namespace) -> int:
     """Summarise and print."""
-    from simspec.advice.trace import TraceSummary
+    from simspec.advice.trace import TraceSummary, trace_of
     from simspec.cli.common import print_json
-    from simspec.model import Trace
+    from simspec.model.errors import ParameterError
 
-    keys: dict[str, Any] = {"path": args.path, "accepted": args.accepted, "alpha": args.alpha}
+    if args.kappa is not None and not args.tests:
+        raise ParameterError("kappa", "--kappa has no meaning without --tests; to replay a trace write a scenario")
+    keys: dict[str, Any] = {"accepted": args.accepted, "alpha": args.alpha}
     if args.bonus_included is not None:
         keys["bonus_included"] = args.bonus_included == "yes"
     if args.drafted is not None:
@@ -47,7 +56,15 @@ def do(args: argparse.Namespace) -> int:
         keys["request"] = args.request.split(",")
     if args.where:
         keys["where"] = dict(_condition(text) for text in args.where)
-    summary = TraceSummary(Trace(**{key: value for key, value in keys.items() if value is not None}))
+    trace = trace_of(args.path, **{key: value for key, value in keys.items() if value is not None})
+    if args.tests:
+        from simspec.advice.trace_tests import TraceTests
+        from simspec.run.progress import Progress
+
+        with Progress(quiet=args.quiet) as progress:
+            summary: Any = TraceTests(trace, args.kappa, progress=progress.say)
+    else:
+        summary = TraceSummary(trace)
     if args.json:
         print_json(summary.to_dict())
     else:

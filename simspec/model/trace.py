@@ -8,16 +8,37 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from simspec.model.errors import ParameterError, shown
+from simspec.model.errors import ParameterError, did_you_mean, shown
 from simspec.model.process import Process, Processes
 
 Cell = str | int | float | bool
 LONGEST_DRAFT = 10_000
 FORMATS = (".parquet", ".csv", ".jsonl", ".ndjson")
+SHIPPED = "shipped:"
+SHIPPED_FILES = {"smollm2": "smollm2_dense_alpha.parquet", "smollm2_windows": "smollm2_windows_k8.parquet"}
+"""Name behind ``shipped:`` → file of the package; columns and origin are in the README.md beside them."""
+
+
+def file_of(path: str) -> str:
+    """The file behind a path: itself, or the one of the package that ``shipped:name`` means.
+
+    Examples
+    --------
+    >>> file_of("rounds.csv"), Path(file_of("shipped:smollm2")).name
+    ('rounds.csv', 'smollm2_dense_alpha.parquet')
+    """
+    if not path.startswith(SHIPPED):
+        return path
+    name = path.removeprefix(SHIPPED)
+    if name not in SHIPPED_FILES:
+        near = did_you_mean(name, SHIPPED_FILES)
+        raise ParameterError("path", f"path = {shown(path)}: no trace of that name is shipped{near}")
+    return str(Path(__file__).parents[1] / "evidence" / "data" / SHIPPED_FILES[name])
 
 
 def content_hash(path: str) -> str:
     """SHA-256 of a file as it is now; raises `ParameterError` for ``path`` if it cannot be read."""
+    path = file_of(path)
     try:
         found = Path(path).stat()
         return _hash(path, found.st_mtime_ns, found.st_size)
@@ -43,7 +64,8 @@ class Trace(Process):
     Parameters
     ----------
     path : str
-        CSV, Parquet or JSON lines; relative to the scenario file, else to the working folder.
+        CSV, Parquet or JSON lines; relative to the scenario file, else to the working folder.  ``shipped:smollm2`` and
+        ``shipped:smollm2_windows`` are the files that come with the package.
     accepted : str
         Column with the accepted length of each round (one row per round), or a list of them (one row per request).
     bonus_included : bool
@@ -95,7 +117,7 @@ class Trace(Process):
             raise ParameterError("drafted", f"drafted = {self.drafted} is out of range; allowed: 1 to {LONGEST_DRAFT}")
         if self.alpha is not None and self.request is None:
             raise ParameterError("request", "request is missing: the column(s) that tell requests apart")
-        if not self.path.endswith(FORMATS):
+        if not file_of(self.path).endswith(FORMATS):
             raise ParameterError("path", f"path = {self.path!r} is of unknown form; allowed: {', '.join(FORMATS)}")
         found = content_hash(self.path)
         if self.sha256 is not None and self.sha256 != found:
@@ -130,4 +152,7 @@ class Trace(Process):
 
     def parameters(self) -> dict[str, Any]:
         own = {key: value for key, value in self.identity().items() if key not in ("type", "sha256")}
-        return {"file": Path(self.path).name, **own}  # not the path: the numbers do not depend on where it lies
+        return {
+            "file": Path(file_of(self.path)).name,
+            **own,
+        }  # not the path: the numbers do not depend on where it lies

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from simspec.kernels.forms import Dense, Replay
 from simspec.model import ParameterError, Trace
 from simspec.model.errors import did_you_mean, shown
 from simspec.model.identity import canonical_json
-from simspec.model.trace import LONGEST_DRAFT
+from simspec.model.trace import LONGEST_DRAFT, file_of
 from simspec.run.layout import Layout
 
 if TYPE_CHECKING:
@@ -88,9 +89,10 @@ def _read(path: str) -> pd.DataFrame:
     import pandas as pd
 
     readers = {".parquet": pd.read_parquet, ".csv": pd.read_csv}
-    reader = readers.get(Path(path).suffix)
+    file = file_of(path)
+    reader = readers.get(Path(file).suffix)
     try:
-        frame: pd.DataFrame = reader(path) if reader else pd.read_json(path, lines=True)  # type: ignore[operator]
+        frame: pd.DataFrame = reader(file) if reader else pd.read_json(file, lines=True)  # type: ignore[operator]
     except (OSError, ValueError, ImportError) as error:
         raise ParameterError("path", f"{path}: cannot be read ({str(error).splitlines()[0]})") from None
     return frame
@@ -205,6 +207,19 @@ def _by_request(frame: pd.DataFrame, trace: Trace) -> tuple[pd.DataFrame, list[i
             "request", f"{trace.path}: {', '.join(columns)} holds lists; allowed: numbers or texts"
         ) from None
     return pd.concat(groups), [len(own) for own in groups]
+
+
+def columns(trace: Trace, names: Iterable[str]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Those of ``names`` that the file of a trace has, as numbers by request, with offsets as in `Rounds`.
+
+    Raises
+    ------
+    ParameterError
+        As `load`.
+    """
+    frame, sizes = _by_request(_filtered(_read(trace.path), trace), trace)
+    found = {name: _numbers(frame, name, trace) for name in names if name in frame.columns}
+    return found, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def _numbers(frame: pd.DataFrame, column: str, trace: Trace) -> np.ndarray:
