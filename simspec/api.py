@@ -279,12 +279,12 @@ def trace(path: str | Path, level: float = 0.95, **keys: Any) -> TraceSummary:
     Parameters
     ----------
     path : str or Path
-        Parquet, CSV or JSON lines.
+        Parquet, CSV or JSON lines, or ``shipped:smollm2``.
     level : float
         Confidence level of the intervals.
     **keys
         The keys of a ``trace`` process: ``accepted``, ``bonus_included``, ``drafted``, or ``alpha``; ``request``,
-        ``where``.
+        ``where``.  What simspec records or ships says its columns itself.
 
     Raises
     ------
@@ -302,9 +302,9 @@ def trace(path: str | Path, level: float = 0.95, **keys: Any) -> TraceSummary:
     2.75
     """
     from simspec.advice.trace import TraceSummary
-    from simspec.model import Trace
+    from simspec.evidence.files import first_trace
 
-    return TraceSummary(Trace(path=str(path), **keys), level)
+    return TraceSummary(first_trace(str(path), **keys), level)
 
 
 def solve(cases: list[Any], windows: int | None = None, seed: int = 1) -> list[dict[str, Any]]:

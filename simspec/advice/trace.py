@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simspec.model import Trace
-from simspec.model.trace import SHIPPED, file_of
 from simspec.run.traces import Chances, Rounds, load
 from simspec.stats.clusters import Figure, by_request, share, successive_correlation
 from simspec.text import number, table
@@ -16,31 +15,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-SHIPPED_KEYS: dict[str, dict[str, Any]] = {
-    "smollm2": {"alpha": "tok_accept", "request": "request", "where": {"draft": "tl24", "temperature": 1.0}},
-    "smollm2_windows": {"accepted": "accepted_full", "drafted": 8, "bonus_included": False, "request": "request"},
-}
-"""What is asked of a shipped file unless said otherwise; which rows were taken stands above the answer."""
 FEWEST_REQUESTS = 10
 """Positions that fewer requests reached are left out: an error between so few says little."""
-
-
-def trace_of(path: str, **keys: Any) -> Trace:
-    """The trace of a path and its keys; for ``shipped:`` files what is not said is taken from `SHIPPED_KEYS`.
-
-    Examples
-    --------
-    >>> trace_of("shipped:smollm2", where={"draft": "q3"}).where
-    {'draft': 'q3', 'temperature': 1.0}
-    """
-    file_of(path)  # an unknown name is the first thing to be said
-    usual = SHIPPED_KEYS.get(path.removeprefix(SHIPPED), {}) if path.startswith(SHIPPED) else {}
-    if not {"accepted", "alpha"}.isdisjoint(keys):
-        usual = {key: usual[key] for key in ("request", "where") if key in usual}
-    both = usual | keys
-    if "where" in usual and "where" in keys:
-        both["where"] = usual["where"] | keys["where"]
-    return Trace(path=path, **both)
 
 
 def heading(trace: Trace, size: str) -> str:

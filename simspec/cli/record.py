@@ -125,10 +125,11 @@ def _next(args: argparse.Namespace, figures: list[First]) -> str:
     """The command to type now."""
     file = shlex.quote(str(args.output))
     if args.rounds:
-        drafted = f"--bonus-included no --drafted {args.rounds}"
-        return f"simspec trace {file} --accepted accepted_full {drafted} --request request"
+        return f"simspec trace {file}"
+    if len(figures) == 1:
+        return f"simspec trace {file} --tests"
     best = max(figures, key=lambda own: (own.tokens is not None, own.alpha.value))
-    return f"simspec trace {file} --alpha tok_accept --request request --where draft={shlex.quote(best.draft)} --tests"
+    return f"simspec trace {file} --where draft={shlex.quote(best.draft)} --tests"
 
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:

@@ -17,7 +17,10 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "acceptance at every output position (--alpha).  --tests holds the usual assumptions against it and says which "
         'process predicts rounds it has not seen.  To replay it at other κ, use a scenario with type = "trace".',
     )
-    own.add_argument("path", help="the trace file, or shipped:smollm2, shipped:smollm2_windows, which need no column")
+    own.add_argument(
+        "path",
+        help="the trace file; shipped:smollm2, shipped:smollm2_windows and what simspec record writes need no column",
+    )
     own.add_argument("--accepted", default=None, metavar="COLUMN",
                      help="accepted length per round (or lists of them, one per request); default none")  # fmt: skip
     own.add_argument("--bonus-included", choices=("yes", "no"), default=None,
@@ -41,8 +44,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 def do(args: argparse.Namespace) -> int:
     """Summarise and print."""
-    from simspec.advice.trace import TraceSummary, trace_of
+    from simspec.advice.trace import TraceSummary
     from simspec.cli.common import print_json
+    from simspec.evidence.files import first_trace
     from simspec.model.errors import ParameterError
 
     if args.kappa is not None and not args.tests:
@@ -56,7 +60,7 @@ def do(args: argparse.Namespace) -> int:
         keys["request"] = args.request.split(",")
     if args.where:
         keys["where"] = dict(_condition(text) for text in args.where)
-    trace = trace_of(args.path, **{key: value for key, value in keys.items() if value is not None})
+    trace = first_trace(args.path, **{key: value for key, value in keys.items() if value is not None})
     if args.tests:
         from simspec.advice.trace_tests import TraceTests
         from simspec.run.progress import Progress

@@ -201,7 +201,8 @@ class Scenario:
         axes: dict[str, Sequence[Any]] = {}
         for key, value in table.items():
             depth = str(fields[key].annotation).count("tuple[") if key in fields else 0
-            axes[key] = [value] if key in ("type", "label") else grid.axis(f"{prefix}.{key}", value, depth)
+            whole = key in ("type", "label", "where")
+            axes[key] = [_json(value)] if whole else grid.axis(f"{prefix}.{key}", value, depth)
         return prefix, axes
 
     def _cost_axes(self) -> dict[str, Sequence[Any]]:

@@ -31,7 +31,7 @@ from simspec.claims.witness import (
     word,
 )
 from simspec.claims.witness_dense import best_replayed, dense_witnesses, neighbour_sums
-from simspec.claims.witness_files import trace_witnesses, traces_of
+from simspec.claims.witness_files import trace_witnesses
 from simspec.claims.witness_laws import (
     MEASURED,
     TESTS,
@@ -49,6 +49,7 @@ from simspec.claims.witness_laws import (
     variance_over_geometric,
 )
 from simspec.evidence.dense import DenseTrace
+from simspec.evidence.files import traces_of
 from simspec.evidence.replay import replay
 from simspec.model import Cost, ParameterError, ScenarioError
 from simspec.report.verdicts import data

@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from simspec.advice.trace import TraceSummary, trace_of
+from simspec.advice.trace import TraceSummary
 from simspec.advice.trace_tests import TraceTests
 from simspec.cli.main import main
 from simspec.evidence import prediction
+from simspec.evidence.files import first_trace
 from simspec.evidence.ngram import record_ngram
 from simspec.evidence.prediction import CRITERIA
 from simspec.model import Scenario
@@ -46,14 +47,14 @@ def test_a_recording_can_be_tested(file, capsys):
 
 
 def test_too_few_requests_are_tested_but_not_fitted(file):
-    told = TraceTests(trace_of(file, alpha="tok_accept", request="request", where={"request": 3}))
+    told = TraceTests(first_trace(file, alpha="tok_accept", request="request", where={"request": 3}))
     assert told.contest is None
     assert "too few" in repr(told)
     assert told.to_dict()["models"] is None
 
 
 def test_positions_that_are_missing_are_not_replayed():
-    told = TraceTests(trace_of("shipped:smollm2", where={"draft": "plu2"}))
+    told = TraceTests(first_trace("shipped:smollm2", where={"draft": "plu2"}))
     assert len(told.assumptions.tests) == 5
     assert "missing" in told.why_not
     assert len(told.to_pandas()) == 5
@@ -73,7 +74,7 @@ def test_a_shipped_name_needs_no_column(capsys):
 
 
 def test_the_chance_asked_for_is_the_one_taken():
-    own = trace_of("shipped:smollm2", alpha="alpha")
+    own = first_trace("shipped:smollm2", alpha="alpha")
     assert (own.alpha, own.where) == ("alpha", {"draft": "tl24", "temperature": 1.0})
     assert abs(dict(TraceSummary(own).rows)["mean acceptance"].value - 0.546) < 0.001
 
@@ -110,7 +111,7 @@ def test_what_cannot_be_answered_is_one_line(arguments, said, capsys):
 @pytest.mark.deep
 def test_the_shipped_trace_is_told_as_it_was_published():
     """Replay against an i.i.d. prediction at κ = 8: E as published within its error, and a hidden state fits best."""
-    found = TraceTests(trace_of("shipped:smollm2")).contest
+    found = TraceTests(first_trace("shipped:smollm2")).contest
     assert found.best("unseen verdicts")[0] == "hidden Markov"
     iid = found.predictions[0]
     assert abs(iid.accepted[8][0] - 0.002) < 0.009  # published: overstated by .2 ± .9%
@@ -128,7 +129,7 @@ def test_the_committed_tables_are_what_the_command_makes(monkeypatch):
     from simspec.evidence.dense import read_dense
 
     where = {"draft": "q3", "temperature": 0.0}
-    trace = read_dense(trace_of("shipped:smollm2", where=where))
+    trace = read_dense(first_trace("shipped:smollm2", where=where))
     monkeypatch.setattr(prediction, "GROUPS", 32)
     made = tables.frames([tables.tell("SmolLM2, q3, T = 0", trace)])
     folder = Path(__file__).parents[2] / "results" / "traces"
@@ -138,3 +139,22 @@ def test_the_committed_tables_are_what_the_command_makes(monkeypatch):
         for column in ("value", "error"):
             own = pd.DataFrame(made[name])[column].to_numpy(float)
             assert np.allclose(own, committed[column].to_numpy(float), rtol=1e-4, atol=1e-6, equal_nan=True)
+
+
+@pytest.mark.parametrize("rounds", [False, True])
+def test_a_recorded_file_says_its_columns_itself(rounds, tmp_path, monkeypatch, capsys):
+    """As the last line of simspec record proposes: no column is named."""
+    monkeypatch.chdir(tmp_path)
+    more = ["--rounds", "4"] if rounds else []
+    assert main(["record", "--requests", "6", "--tokens", "64", "--quiet", *more]) == 0
+    following = capsys.readouterr().out.splitlines()[-1].removeprefix("next: simspec ")
+    assert main([word for word in following.split() if word != "--tests"]) == 0
+    assert "of 6 requests" in capsys.readouterr().out
+
+
+def test_an_unknown_file_says_which_columns_it_lacks(tmp_path, capsys):
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    assert main(["trace", str(tmp_path / "x.csv")]) == 2
+    error = capsys.readouterr().err
+    assert "no column request" in error
+    assert error.count("\n") == 1

@@ -221,3 +221,14 @@ def test_a_stored_run_finds_the_trace_beside_its_scenario_from_anywhere(files, t
     monkeypatch.chdir(tmp_path / "elsewhere")
     again = simspec.read(tmp_path / "run").scenario
     assert [load(own.process).accepted.sum() for own, _ in again.simulations()] == [10]
+
+
+def test_a_scenario_may_choose_rows_and_name_a_shipped_file(tmp_path):
+    """``where`` is a condition, no axis of a grid; its decimals meet the floats of the file."""
+    file = tmp_path / "shipped.toml"
+    file.write_text(
+        'kappa = [4]\nwindows = 1000\n[process]\ntype = "trace"\npath = "shipped:smollm2"\nalpha = "tok_accept"\n'
+        'request = "request"\nwhere = { draft = "tl24", temperature = 0.7 }\n'
+    )
+    ((simulation, _),) = simspec.Scenario.from_toml(file).simulations()
+    assert simulation.process.where == {"draft": "tl24", "temperature": 0.7}
