@@ -14,7 +14,8 @@ from simspec.run.engine import Job, run_jobs
 from simspec.run.judged import JudgedJob, run_judged
 from simspec.run.pairs import Asked, laws_of
 from simspec.run.progress import Progress
-from simspec.run.sampled import SampledJob, run_sampled
+from simspec.run.sampled import run_sampled
+from simspec.run.token_job import SampledJob
 from simspec.run.token_result import SampledTokens
 from simspec.stats.counts import Counts
 

@@ -10,7 +10,6 @@ import functools
 import itertools
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,71 +18,19 @@ from numpy.typing import NDArray
 from simspec.kernels import sampling_twin
 from simspec.kernels.jit import DISABLED
 from simspec.kernels.sampling import KINDS, count_blocks, count_sampled
-from simspec.kernels.token_tables import BlockTables, TokenTables, block_tables, token_tables
-from simspec.kernels.words import stream_keys
-from simspec.model import KAPPA_LIMIT, ParameterError, TokenChain
-from simspec.model.identity import digest
+from simspec.kernels.token_tables import BlockTables, TokenTables
+from simspec.model import ParameterError, TokenChain
 from simspec.model.pairs import TokenPair, make_pair
-from simspec.run.layout import FEWEST_LANES, MOST_LANES, USUAL_ROUNDS, Layout
-from simspec.run.pairs import Asked, laws_of
+from simspec.run.pairs import Asked
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
+from simspec.run.token_job import SampledJob
 from simspec.run.token_result import SampledTokens
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-RULES = ("token", "block")
 SKIPPED = 32
 """Rounds of a chain's lane played first and not counted, so that its start is forgotten."""
-
-WINDOWS_LIMIT = 10**10
-
-
-@dataclass(frozen=True)
-class SampledJob:
-    """One pair (or chain) at one κ under one rule, with budget and seed."""
-
-    pair: Asked
-    kappa: int
-    windows: int
-    seed: int
-    rule: str = "token"
-
-    def __post_init__(self) -> None:
-        for key, low, high in (("kappa", 0, KAPPA_LIMIT), ("windows", 1, WINDOWS_LIMIT), ("seed", 0, 2**64 - 1)):
-            value = getattr(self, key)
-            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-                allowed = f"a whole number, {low} ≤ {key} ≤ {high}"
-                raise ParameterError(key, f"{key} = {value!r} is out of range; allowed: {allowed}")
-        if self.rule not in RULES:
-            raise ParameterError("rule", f'rule = {self.rule!r} is unknown; allowed: "token" or "block"')
-
-    @functools.cached_property
-    def layout(self) -> Layout:
-        """Lanes of 4096 rounds; fewer (a power of two) where that would leave less than 128 lanes."""
-        rounds = USUAL_ROUNDS
-        while rounds > 1 and self.windows < rounds * FEWEST_LANES:
-            rounds //= 2
-        while self.windows > rounds * MOST_LANES:
-            rounds *= 2
-        return Layout(max(FEWEST_LANES, -(-self.windows // rounds)), rounds)
-
-    @functools.cached_property
-    def keys(self) -> NDArray[np.uint64]:
-        """Stream keys; they know the pair and the seed, and neither κ nor the rule."""
-        return stream_keys(self.seed, digest(self.pair.identity()), domain="sampling")
-
-    @functools.cached_property
-    def laws(self) -> tuple[Floats, Floats]:
-        return laws_of(self.pair)
-
-    @functools.cached_property
-    def tables(self) -> TokenTables | BlockTables:
-        return token_tables(*self.laws) if self.rule == "token" else block_tables(*self.laws)
-
-    def prepare(self) -> None:
-        """Make what all threads read, once."""
-        _ = self.keys, self.layout, self.tables
 
 
 def play(job: SampledJob, chunks: Iterable[int]) -> tuple[Ints, Ints]:

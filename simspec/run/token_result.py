@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from simspec import theory
 from simspec.kernels.sampling import ACCEPTED, BONUS, CORRECTED
 from simspec.model import Iid, ParameterError, TokenChain
+from simspec.run.token_job import SampledJob
 from simspec.stats.goodness import Goodness, goodness
 from simspec.stats.intervals import ratio, student
 from simspec.text import number, table
@@ -20,8 +21,6 @@ from simspec.theory.token_laws import Law
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from simspec.run.sampled import SampledJob
 
 Ints = NDArray[np.int64]
 FALSE_ALARM = 1e-6

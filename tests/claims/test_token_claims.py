@@ -16,8 +16,8 @@ from simspec.claims.setup import KAPPAS, STANDARD
 from simspec.kernels.token_tables import token_tables
 from simspec.model import Iid, TokenChain
 from simspec.model.pairs import GivenPair, ZipfPair
-from simspec.run import sampled
-from simspec.run.sampled import SampledJob
+from simspec.run import token_job
+from simspec.run.token_job import SampledJob
 
 SHORT = GivenPair(target=(0.6, 0.3, 0.1), draft=(0.3, 0.3, 0.4))
 NUMBERS = {
@@ -121,7 +121,7 @@ def test_a_broken_sampler_is_reported_and_decides_nothing(monkeypatch):
     def swapped(target, draft):
         return replace(token_tables(target, draft), accept=token_tables(draft, target).accept)
 
-    monkeypatch.setattr(sampled, "token_tables", swapped)
+    monkeypatch.setattr(token_job, "token_tables", swapped)
     found = [row for row in rows() if row.observed.windows]
     wrong = [row for row in found if row.verdict == "engine-disagreement"]
     assert {row.claim.id for row in wrong} >= {"C07", "C08", "C10", "C11"}

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from simspec.cli.main import main
-from simspec.run import sampled
+from simspec.run import token_job
 
 QUICK = ("--windows", "20000", "--quiet")
 
@@ -51,8 +51,8 @@ def test_json_is_json_and_nothing_else(capsys, arguments):
 
 
 def test_what_is_not_lossless_has_exit_code_1(capsys, monkeypatch):
-    real = sampled.token_tables
-    monkeypatch.setattr(sampled, "token_tables", lambda target, draft: real(draft, target))
+    real = token_job.token_tables
+    monkeypatch.setattr(token_job, "token_tables", lambda target, draft: real(draft, target))
     assert main(["tokens", *QUICK]) == 1
     assert "NOT LOSSLESS" in capsys.readouterr().out
 

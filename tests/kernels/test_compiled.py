@@ -75,7 +75,8 @@ for kappa in (0, 3):
     play.fresh_runs(form, keys, 0, __import__("numpy").array([7]))
     play.rounds_of(form, keys, 0, 5, 2, kappa)
 from simspec.model.pairs import ZipfPair
-from simspec.run.sampled import SampledJob, play as sample_chunks
+from simspec.run.sampled import play as sample_chunks
+from simspec.run.token_job import SampledJob
 chain = TokenChain(target=((.7, .3), (.4, .6)), draft=((.5, .5), (.5, .5)))
 for pair in (ZipfPair(vocabulary=50), chain):
     for rule in ("token", "block"):

@@ -17,7 +17,8 @@ from simspec import theory
 from simspec.kernels.token_tables import ONE, Lookup, block_tables, token_tables
 from simspec.model import ParameterError, TokenChain
 from simspec.model.pairs import DirichletPair, GivenPair, LogitPair, ZipfPair
-from simspec.run.sampled import SampledJob, run_sampled, sample
+from simspec.run.sampled import run_sampled, sample
+from simspec.run.token_job import SampledJob
 from simspec.run.token_result import SampledTokens
 from simspec.stats.goodness import goodness
 
