@@ -14,10 +14,10 @@ from simspec.claims.published import UNKNOWN, Profile, Reported
 from simspec.claims.setup import STANDARD
 from simspec.claims.witness import LIKE_ROUNDS, Bounds, Witness, by_counts, moved, moved_difference, silent, with_error
 from simspec.claims.witness_laws import (
+    ALONG,
     DECODED,
     DECODING,
     FALLING_HEADS,
-    FALLS,
     LAGS,
     MEASURED,
     ORDERS,
@@ -28,7 +28,6 @@ from simspec.claims.witness_laws import (
     in_short,
 )
 from simspec.model import Iid
-from simspec.stats.intervals import Floats, student
 
 UNITS = "error between requests or prompts"
 COUNTS = "error from the number of rounds, a tenth of which counts"
@@ -38,8 +37,15 @@ TIED = "κ that cannot be told from the best"
 
 ARTICLE_COSTS = r"c_v = \.5|article's costs|same costs"
 NONE = between(-0.01, 0.01)
+READING_STATES = "read the target's states"
+FIRST_DRAFTS = "correlation of the verdicts on first drafts of successive rounds"
+NOT_NEIGHBOURS = "first drafts of successive rounds are no neighbours: what ρ_A makes of this depends on the process"
 SHIFTS = (("C40", "Beta mixture of windows"), ("C52", "^two-state chains, fresh windows"))
-"""Rows on κ* that a list of rising rates speaks of: they are what a mixture of windows looks like."""
+"""Rows on κ* that one would like to ask such a list about."""
+POSITION_OR_MEMORY = (
+    "at a fixed rate of the first draft a list by position cannot tell correlation from drafts that differ by "
+    "position, and the marginal rate that the article holds fixed is not seen"
+)
 
 
 def published_witnesses() -> list[Witness]:
@@ -48,9 +54,9 @@ def published_witnesses() -> list[Witness]:
     Examples
     --------
     >>> sorted({own.claim for own in published_witnesses()})[:4]
-    ['C06', 'C15', 'C19', 'C23']
+    ['C05', 'C06', 'C09', 'C15']
     """
-    parts = (_profiles(), _first_rejected(), _lags(), _lengths(), _along_output(), _runs(), _best(), _held_out())
+    parts = (_profiles(), _first_rejected(), _lags(), _dependence(), _along_output(), _runs(), _best(), _held_out())
     return [own for part in (*parts, _costs(), _heads()) for own in part]
 
 
@@ -80,40 +86,23 @@ def _of_profile(test: LawTest, profile: Profile, alpha: float) -> Witness:
 def _shift(profile: Profile) -> Iterator[Witness]:
     """κ* on a measured list minus κ* of independent drafts with the rate of its first position."""
     free = theory.optimum(Iid(alpha=profile.survival[0]), STANDARD, 64).kappa_star
-    speeds = [_speed(kappa, profile) for kappa in range(profile.kappa + 1)]
-    best = int(np.argmax(speeds))
-
-    def bounds(level: float) -> tuple[float, float]:
-        tied = [kappa for kappa in range(profile.kappa + 1) if kappa == best or _tied(kappa, best, profile, level)]
-        return tied[0] - free, tied[-1] - free
-
+    best = int(np.argmax([_speed(kappa, profile) for kappa in range(profile.kappa + 1)]))
     measured = f"at c_d = .1, κ* of the list minus {free}, that of i.i.d. drafts with its S₁"
     for claim, reading in SHIFTS:
-        name = f"{profile.source}; {profile.system}"
-        yield Witness(claim, reading, name, measured, below(-1.0), best - free, bounds, None, TIED)
+        yield silent(claim, reading, f"{profile.source}; {profile.system}", measured, POSITION_OR_MEMORY, best - free)
 
 
 def _speed(kappa: int, profile: Profile) -> float:
     return (1.0 + sum(profile.survival[:kappa])) / (1.0 + kappa * STANDARD.c_d)
 
 
-def _tied(kappa: int, best: int, profile: Profile, level: float) -> bool:
-    def gap(histogram: Floats) -> Floats:
-        reached = (histogram / histogram.sum(axis=0))[::-1].cumsum(axis=0)[-2::-1]
-        own = (1.0 + reached[:kappa].sum(axis=0)) / (1.0 + kappa * STANDARD.c_d)
-        return np.asarray(own - (1.0 + reached[:best].sum(axis=0)) / (1.0 + best * STANDARD.c_d))
-
-    value, error, count = by_counts(gap, profile.survival, profile.rounds, profile.digits)
-    return value + student(level, count) * error >= 0.0
-
-
 def _first_rejected() -> Iterator[Witness]:
-    for own, alpha, kappa in published.FIRST_REJECTED:
+    for own, alpha, kappa, label in published.FIRST_REJECTED:
         assert own.error is not None
         orders = float(np.log10(own.value) - kappa * np.log10(1.0 - alpha))
         bounds = with_error(orders, own.error / own.value / np.log(10.0), own.units)
         measured = f"at κ = {kappa}, orders of magnitude from (1 − a)^κ up to P(A = 0)"
-        name = f"{_name(own)}; {in_short(alpha, 1.0 - own.value)}"
+        name = f"{_name(own)}; {in_short(alpha, 1.0 - own.value, label)}"
         yield Witness("C35", DECODING, name, measured, ORDERS, orders, bounds, None, UNITS)
 
 
@@ -121,28 +110,39 @@ def _lags() -> Iterator[Witness]:
     for own in published.LAG_ONE:
         bounds, stretch, basis = _bounds(own, difference=True)
         yield Witness("C38", MEASURED, _name(own), "lag-1 correlation", LAGS, own.value, bounds, stretch, basis)
-    for own in published.LAG_ONE_BLIND:
+    for own in published.SUCCESSIVE_FIRST:
+        yield silent("C38", MEASURED, _name(own), FIRST_DRAFTS, NOT_NEIGHBOURS, own.value)
+    for own in published.SUCCESSIVE_FIRST_BLIND:
         bounds, stretch, basis = _bounds(own, difference=True)
-        measured = "lag-1 correlation of a draft without the target's states"
-        yield Witness("C42", "looks at nothing", _name(own), measured, NONE, own.value, bounds, stretch, basis)
+        yield Witness("C42", "looks at nothing", _name(own), FIRST_DRAFTS, NONE, own.value, bounds, stretch, basis)
 
 
-def _lengths() -> Iterator[Witness]:
-    measured = "correlation of successive accepted lengths within turns"
-    for own in published.SUCCESSIVE_LENGTHS:
-        bounds, stretch, basis = _bounds(own, difference=True)
-        yield Witness("C42", "EAGLE's printed", _name(own), measured, above(0.0), own.value, bounds, stretch, basis)
+def _dependence() -> Iterator[Witness]:
+    """Any correlation of verdicts shows that they are dependent."""
+    figures = (
+        ("lag-1 correlation", published.LAG_ONE),
+        (FIRST_DRAFTS, published.SUCCESSIVE_FIRST),
+        ("correlation of successive accepted lengths within turns", published.SUCCESSIVE_LENGTHS),
+    )
+    for measured, table in figures:
+        for own in table:
+            bounds, stretch, basis = _bounds(own, difference=True)
+            yield Witness("C42", READING_STATES, _name(own), measured, above(0.0), own.value, bounds, stretch, basis)
     why = "rates by position cannot tell correlation from drafts that differ by position: 1 after 0 is never seen"
     for profile in (own for own in published.PROFILES if "n-alpha" in own.source):
-        yield silent("C42", "the cause", f"{profile.source}; {profile.system}", "acceptance by position", why)
+        name = f"{profile.source}; {profile.system}"
+        yield silent("C42", READING_STATES, name, "acceptance by position", why)
 
 
 def _along_output() -> Iterator[Witness]:
-    for own in published.ALONG_OUTPUT:
+    figures = [("acceptance late in the output minus that at its beginning", own) for own in published.ALONG_OUTPUT]
+    for source, system, short, long, kappa in published.ALONG_CONTEXT:
+        change = _rate_of(long, kappa) - _rate_of(short, kappa)
+        own = Reported(source, f"{system}, {short:g} to {long:g} tokens per round", change)
+        figures.append((f"i.i.d. rate fitted at κ = {kappa}, at long context minus at short", own))
+    for measured, own in figures:
         stretch = moved_difference(own.value, own.value)
-        measured = "acceptance late in the output minus that at its beginning"
-        yield Witness("C43", MEASURED, _name(own), measured, below(0.0), own.value, None, stretch, DIFFERENCE)
-        yield Witness("C43", MEASURED, _name(own), f"{measured}, by .23", FALLS, own.value, None, stretch, DIFFERENCE)
+        yield Witness("C43", ALONG, _name(own), measured, below(0.0), own.value, None, stretch, DIFFERENCE)
 
 
 def _runs() -> Iterator[Witness]:

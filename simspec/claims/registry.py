@@ -6,6 +6,7 @@ from simspec.claims import (
     control,
     correlation,
     dependence,
+    divergences,
     fluctuation,
     grid,
     groundwork,
@@ -14,6 +15,8 @@ from simspec.claims import (
     literature,
     open_questions,
     optimum,
+    regret,
+    summary,
     systems,
     threshold,
     tokens,
@@ -21,8 +24,10 @@ from simspec.claims import (
 from simspec.claims.claim import Claim
 
 SECTIONS = (
+    summary,
     groundwork,
     tokens,
+    divergences,
     latency,
     grid,
     optimum,
@@ -31,6 +36,7 @@ SECTIONS = (
     correlation,
     dependence,
     control,
+    regret,
     guides,
     systems,
     open_questions,

@@ -6,7 +6,6 @@ routes, one of them an enumeration.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from functools import partial
@@ -18,11 +17,13 @@ from simspec.claims.claim import Claim, above, below, formula, integer, untestab
 from simspec.claims.quantity import Difference, Formula, Speedup, SpeedupGain
 from simspec.claims.setup import STANDARD
 from simspec.claims.window_quantity import WindowShare
-from simspec.model import DiscreteMixture, Iid, Position
+from simspec.model import DiscreteMixture, Hmm, Iid, Position
 from simspec.theory import article
 from simspec.theory.law import FloatArray
 
 BRANCHES = (0.4, 0.9)
+REDRAWN = Hmm(P=((0.5, 0.5), (0.5, 0.5)), alphas=BRANCHES)
+"""One of the two rates drawn anew at every position: a hidden state without memory."""
 HEADS = {
     "falling .8, .6, .5, .4": (0.8, 0.6, 0.5, 0.4),
     "falling .6, .42, .3, .22": (0.6, 0.42, 0.3, 0.22),
@@ -41,7 +42,7 @@ def _mean_confidence() -> list[Claim]:
     row = partial(Claim, "C46", "6.1")
     mean = sum(BRANCHES) / 2
     branch = DiscreteMixture(alphas=BRANCHES, weights=(0.5, 0.5))
-    statement = "The expected branch confidence may stand for alpha."
+    statement = "With the expected branch confidence for alpha the number of accepted tokens, E[A], comes out right."
     rows = [
         untestable(
             "C46",
@@ -49,9 +50,8 @@ def _mean_confidence() -> list[Claim]:
             "acceptance as a continuous score",
             "In lookahead decoding acceptance is a continuous score rather than a yes or no.",
             "what the method does is a matter of its definition",
-            "Fu et al. (2024) verify n-grams token by token against the target, a yes or no each: with 15 of them "
-            "and rate "
-            f".5, a good step makes {theory.lookahead_step(0.5, 4, 15).mean_tokens:.4f} tokens.",
+            "Fu et al. (2024) verify n-grams token by token against the target, a yes or no each: where 15 of them, "
+            f"each of 4 tokens accepted with .5, are tried side by side, a step makes {_step_tokens(15):.4f} tokens.",
         )
     ]
     for kappa in (2, 4, 6, 8):
@@ -67,7 +67,7 @@ def _mean_confidence() -> list[Claim]:
                 f"truth is E[A] = {own.exact():.5f}.",
             )
         )
-    four = WindowShare(Iid(alpha=mean), 4, "accepted per window")
+    four = WindowShare(REDRAWN, 4, "accepted per window")
     rows.append(
         row(
             "a rate .4 or .9 drawn anew at every position, kappa = 4: E[A]",
@@ -98,15 +98,16 @@ def _candidates() -> list[Claim]:
         own = theory.lookahead_step(0.5, 4, candidates).mean_tokens
         rows.append(
             row(
-                f"{candidates} candidates verified side by side, rate .5, 4 tokens each: E[tokens] of a good step",
-                "A single window with the mean branch confidence describes lookahead decoding.",
+                f"{candidates} branches verified side by side, each of 4 tokens accepted with .5: E[tokens] of a step",
+                "Put into the formulas of one draft, the mean branch confidence describes lookahead decoding.",
                 formula(single),
                 Formula(
                     partial(_step_tokens, candidates),
                     again=partial(_best_of, 0.5, 4, candidates),
                 ),
-                "The longest of G candidates is kept, E[tokens] = (g + 1) - sum of (1 - alpha^i)^G: a single one has "
-                f"{single:.4f}, {candidates} have {own:.4f}.",
+                "The branch with the longest accepted part is kept. With G branches of g tokens E[tokens] = (g + 1) - "
+                f"sum over i = 1..g of (1 - alpha^i)^G: one branch makes {single:.4f} tokens, {candidates} make "
+                f"{own:.4f}.",
             )
         )
     return rows
@@ -130,7 +131,7 @@ def _geometric() -> list[Claim]:
         rows.append(
             row(
                 f"heads {name}: E[A]",
-                "alpha is to be replaced by the geometric mean of the heads' rates.",
+                "With the geometric mean of the heads' rates for alpha the accepted tokens, E[A], come out right.",
                 formula(rule),
                 own,
                 f"E[A] is the sum of the products of the first j rates: the geometric mean {mean:.4f} gives {rule:.4f} "
@@ -139,83 +140,90 @@ def _geometric() -> list[Claim]:
         )
     rates = HEADS["falling .8, .6, .5, .4"]
     rejecting = WindowShare(Position(alphas=rates), 4, "windows with a rejection")
-    least, most, errors = _scan_of_heads()
     return [
         *rows,
         row(
             "heads falling .8, .6, .5, .4: share of rounds with a rejection",
-            "alpha is to be replaced by the geometric mean of the heads' rates.",
+            "With the geometric mean of the heads' rates for alpha the share of incomplete rounds comes out right.",
             formula(1 - geometric(rates) ** 4),
             rejecting,
             f"P(all heads accepted) is the only thing the geometric mean gets right: {1 - rejecting.exact():.4f}.",
         ),
+    ]
+
+
+def _threshold() -> list[Claim]:
+    return [*_mean_of_heads(), *_whole_of_heads()]
+
+
+def _mean_of_heads() -> list[Claim]:
+    """The article's own words: what a head below α_c does to the mean rate, and so to its rule."""
+    row = partial(Claim, "C48", "6.2")
+    rates, low = HEADS["falling .8, .6, .5, .4"], (0.6, 0.7)
+    statement = "A head whose rate lies below alpha_c = .74 drags the mean rate down."
+    rule = [theory.expected_accepted(geometric(rates[:heads]), heads) for heads in (2, 3, 4)]
+    truth = [theory.expected_accepted_heads(rates[:heads]) for heads in (2, 3, 4)]
+    return [
         row(
-            "all 495 non-increasing rows of 4 heads from .1, .2 to .9: largest of rule minus truth, E[A]",
-            "The geometric mean errs in either direction.",
-            above(1e-6),
-            Formula(lambda: _scan_of_heads()[1], again=lambda: _scan_of_heads(by_outcomes=True)[1]),
-            f"For falling heads it never exceeds the truth ({errors} of 495 are exact); it misses by up to "
-            f"{-least:.3f} "
-            f"tokens, and exceeds it by {max(0.0, most):.3f} at most.",
+            "heads .8, .6, .5 and a fourth of .4: geometric mean with it minus without",
+            statement,
+            below(0.0),
+            Formula(lambda: geometric(rates) - geometric(rates[:3])),
+            "A head lowers a mean if it lies below that mean, wherever alpha_c is: the fourth moves it from "
+            f"{geometric(rates[:3]):.4f} to {geometric(rates):.4f}.",
+        ),
+        row(
+            "a head .6 and a second of .7: geometric mean with it minus without",
+            statement,
+            below(0.0),
+            Formula(lambda: geometric(low) - low[0]),
+            "The border is the mean of the heads before, not alpha_c: a head of .7 after one of .6 raises the mean "
+            f"from {low[0]:.4f} to {geometric(low):.4f}.",
+        ),
+        row(
+            "the article's rule: E[A] at the geometric mean of .8, .6, .5, .4 minus E[A] at that of .8, .6, .5",
+            "A head whose rate lies below alpha_c = .74 drags the whole down.",
+            below(0.0),
+            Formula(lambda: rule[2] - rule[1]),
+            "With 2, 3, 4 heads the rule says " + ", ".join(f"{value:.3f}" for value in rule) + " accepted tokens; "
+            "that it falls is its own error, since the truth is " + ", ".join(f"{value:.3f}" for value in truth) + ".",
         ),
     ]
 
 
-def _scan_of_heads(by_outcomes: bool = False) -> tuple[float, float, int]:
-    """Least and largest error of the rule over non-increasing heads, and how many have none."""
-    errors = []
-    for rates in itertools.combinations_with_replacement(tuple(0.1 * i for i in range(9, 0, -1)), 4):
-        truth = _listed_heads(rates) if by_outcomes else theory.expected_accepted_heads(rates)
-        errors.append(theory.expected_accepted(geometric(rates), 4) - truth)
-    return min(errors), max(errors), sum(abs(error) < 1e-9 for error in errors)
-
-
-def _listed_heads(rates: Sequence[float]) -> float:
-    """E[A] by listing all outcomes of all heads."""
-    mean = 0.0
-    for outcome in itertools.product((0, 1), repeat=len(rates)):
-        chance = math.prod(rate if ok else 1 - rate for rate, ok in zip(rates, outcome, strict=True))
-        mean += chance * (outcome.index(0) if 0 in outcome else len(rates))
-    return mean
-
-
-def _threshold() -> list[Claim]:
+def _whole_of_heads() -> list[Claim]:
+    """The whole read as accepted tokens, and as speed."""
     row = partial(Claim, "C48", "6.2")
-    rates = HEADS["falling .8, .6, .5, .4"]
-    heads = Position(alphas=rates)
-    grown = [WindowShare(heads, kappa, "accepted per window").exact() for kappa in (2, 3, 4)]
-    rule = [theory.expected_accepted(geometric(rates[:kappa]), kappa) for kappa in (2, 3, 4)]
-    priced = SpeedupGain(heads, 3, 2, STANDARD)
+    heads, price = Position(alphas=HEADS["falling .8, .6, .5, .4"]), STANDARD.c_d
+    four, three = (WindowShare(heads, kappa, "accepted per window") for kappa in (4, 3))
+    rows = [
+        row(
+            "the whole as accepted tokens, heads .8, .6, .5 and a fourth of .4: E[A] with it minus without",
+            "A head whose rate lies below alpha_c = .74 drags the whole down.",
+            below(0.0),
+            Difference(four, three),
+            "A head adds the product of all rates up to its own to the accepted tokens and takes nothing away: "
+            f"E[A] rises from {three.exact():.3f} to {four.exact():.3f}.",
+        )
+    ]
+    for kappa, own, last in ((3, ".8, .6", ".5"), (4, ".8, .6, .5", ".4")):
+        gain = SpeedupGain(heads, kappa, kappa - 1, STANDARD)
+        speed = theory.speedup(heads, kappa - 1, STANDARD)
+        product = math.prod(heads.alphas[:kappa])
+        rows.append(
+            row(
+                f"the whole as speed-up S, a cost of .1 per head, heads {own} and one more of {last}: S with it minus "
+                "without",
+                "A head whose rate lies below alpha_c = .74 drags the whole down.",
+                below(0.0),
+                gain,
+                "A head pays while the product of the rates up to it exceeds its cost times the speed without it, "
+                f"whatever alpha_c is: here {product:.3f} against {price:g} x {speed:.3f} = {price * speed:.3f}, and S "
+                f"changes by {gain.exact():+.4f}.",
+            )
+        )
     return [
-        row(
-            "heads .8, .6, .5 and a fourth of .4: E[A] with it minus E[A] without",
-            "Heads below alpha_c drag the whole down.",
-            below(0.0),
-            Difference(WindowShare(heads, 4, "accepted per window"), WindowShare(heads, 3, "accepted per window")),
-            "A head adds the product of all rates up to its own and takes nothing away: E[A] = "
-            + ", ".join(f"{value:.3f}" for value in grown)
-            + " with 2, 3, 4 heads, while the geometric rule says "
-            + ", ".join(f"{value:.3f}" for value in rule)
-            + f"; the gain is {grown[2] - grown[1]:.3f}.",
-        ),
-        row(
-            "the article's rule for the same heads: E[A] at the geometric mean with 4 heads minus with 3",
-            "Heads below alpha_c drag the whole down.",
-            below(0.0),
-            Formula(
-                lambda: rule[2] - rule[1],
-                again=lambda: float(_geometric_sum(rates) - _geometric_sum(rates[:3])),
-            ),
-            f"It is the rule that falls, by {rule[1] - rule[2]:.4f}; E[A] rises by {grown[2] - grown[1]:.3f}.",
-        ),
-        row(
-            "at a cost of .1 per head: S with heads .8, .6, .5 minus S with .8, .6",
-            "A head of rate .5, below alpha_c = .74, costs speed.",
-            below(0.0),
-            priced,
-            "A head pays while the product of the rates up to it is worth its cost: S changes by "
-            f"{priced.exact():+.4f}.",
-        ),
+        *rows,
         untestable(
             "C48",
             "6.2",
@@ -223,14 +231,9 @@ def _threshold() -> list[Claim]:
             "Medusa's verdicts are kappa independent events.",
             "needs Medusa's joint verdicts; its paper prints each head's own accuracy",
             "Heads are made to depend on one another in Hydra (Ankner et al. 2024, arXiv 2402.05109). If they were "
-            f"independent, E[A] of .8, .6, .5, .4 would be {grown[2]:.4f}.",
+            f"independent, E[A] of .8, .6, .5, .4 would be {four.exact():.4f}.",
         ),
     ]
-
-
-def _geometric_sum(rates: Sequence[float]) -> float:
-    mean = float(np.exp(np.mean(np.log(rates))))
-    return sum(mean**j for j in range(1, len(rates) + 1))
 
 
 def schedule_steps(tokens: int, steps: int) -> int:
@@ -276,6 +279,14 @@ def _diffusion() -> list[Claim]:
             f"Its schedule unmasks 128/128 = 1 token per step, as many passes as one token at a time: {steps} steps.",
         ),
         row(
+            "a schedule that unmasks 8 tokens per step, 128 tokens: number of steps",
+            "The tokens of a step are like kappa drafts at alpha = 1: all accepted, 128/kappa steps, no rollback.",
+            integer(16),
+            Formula(lambda: float(schedule_steps(128, 16)), again=lambda: float(len(_unmasked(128, 16)))),
+            f"As a count it holds, {schedule_steps(128, 16)} steps; whether 8 tokens at once are good ones nothing in "
+            "it says, and in LLaDA's default there is 1 per step.",
+        ),
+        row(
             "unmasking all confident tokens, 16 tokens, each confident with .3: mean number of steps",
             "All masked tokens are accepted at once.",
             integer(1),
@@ -284,17 +295,16 @@ def _diffusion() -> list[Claim]:
             f"{mean:.3f} steps, {16 / mean:.2f} tokens each.",
         ),
         row(
-            "the article's rho at alpha = 1, reading R1, kappa = 4, beta = .1",
-            "alpha = 1 is the fast extreme of the framework.",
+            "the article's bound 1/(alpha + beta) at alpha = 1, beta = .1",
+            "At alpha = 1, all accepted and nothing rolled back, decoding is accelerated.",
             above(1.0),
-            Formula(lambda: article.rho_r1(4, 1.0, 0.1), again=lambda: 4 / article.latency_r1(4, 1.0, 0.1)),
-            f"The article's formula gives 1/(1 + beta) = {article.rho_r1(4, 1.0, 0.1):.4f}, slower than plain "
-            "decoding; "
-            f"(kappa + 1)/(1 + beta kappa) = {right:.4f} is right.",
+            Formula(lambda: article.rho_infinity(1.0, 0.1)),
+            f"It is, but not by the article's formula: 1/(1 + beta) = {article.rho_infinity(1.0, 0.1):.4f} is slower "
+            f"than plain decoding. Right is (kappa + 1)/(1 + beta kappa), {right:.4f} at kappa = 4.",
         ),
         row(
             "throughput at alpha = 1, kappa = 4, beta = .1",
-            "At alpha = 1 the article's rho is the speed-up.",
+            "At alpha = 1 the article's rho (reading R1) is the speed-up.",
             formula(article.rho_r1(4, 1.0, 0.1)),
             Speedup(Iid(alpha=1.0), 4, STANDARD),
             f"Every round makes kappa + 1 tokens at cost 1 + beta kappa: S = {right:.4f}.",

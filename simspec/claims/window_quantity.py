@@ -70,6 +70,33 @@ class WindowShare:
 
 
 @dataclass(frozen=True)
+class CostPer:
+    """Cost of ``many`` accepted drafts, or of ``many`` tokens, in rounds of κ drafts in the long run."""
+
+    process: Process
+    kappa: int
+    cost: Cost
+    many: float
+    of: str
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return (Need(self.process, (self.kappa,), costs=(self.cost,)),)
+
+    def exact(self) -> float:
+        law = theory.window(self.process, self.kappa)
+        yielded = {"accepted": law.mean_accepted, "tokens": law.mean_tokens}[self.of]
+        return self.many * theory.mean_round_cost(law, self.cost) / yielded
+
+    def observe(self, lab: Lab, level: float) -> Observed:
+        counts = lab.counts(self.process)
+        at = counts.kappas.index(self.kappa)
+        own = ratio(counts.cost_by_unit(self.cost), counts.by_unit(self.of), counts.weight)
+        half = student(level, counts.units) * float(own.error[at])
+        return Observed.around(self.many * float(own.value[at]), self.many * half, int(counts.total("n")[at]))
+
+
+@dataclass(frozen=True)
 class Spread:
     """A function of mean m and variance v of a count out of κ, with its slopes in both."""
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from simspec import theory
 from simspec.claims.claim import above, below, between
-from simspec.claims.setup import ARTICLE, STANDARD
+from simspec.claims.setup import ARTICLE, GRID_ALPHAS, STANDARD
 from simspec.claims.witness import Bounds, Witness, silent
 from simspec.claims.witness_laws import DECODED, DECODING, LAGS, MEASURED, ORDERS, TESTS, TWENTIETH
 from simspec.claims.witness_rounds import BY_REQUEST, drift, of_figure, of_law
@@ -29,8 +29,8 @@ REPLAYED = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
 """κ among which the best one is sought."""
 PRICES = (
     ("throughput, standard costs", STANDARD, "c_d = .1"),
-    (r"article's c_v = \.5 and c_r = 1", ARTICLE, "c_d = .1, c_v = .5, c_r = 1"),
-    ("without rollback", Cost(c_d=0.1, c_v=0.5), "c_d = .1, c_v = .5"),
+    (r"article's c_v = \.5 and c_r = 1", ARTICLE, "c_d = .1, c_v = .5, c_r = 1, c_0 = 1"),
+    ("without rollback", Cost(c_d=0.1, c_v=0.5), "c_d = .1, c_v = .5, c_0 = 1"),
 )
 """Rows of C06, and the costs they are read at."""
 FACTORS: tuple[tuple[str, Callable[[float, float], float]], ...] = (
@@ -50,7 +50,7 @@ CLEARLY = 3.0
 """Standard errors that make a correlation clear enough for claims about positive correlation to be asked."""
 LEAST_ALPHA = 0.5
 """The article speaks of α from .55 up: of drafts far below, its κ* and its small probabilities say nothing."""
-TOO_LOW = f"α is below {LEAST_ALPHA:g}, outside what the article speaks of"
+BELOW_GRID = f"α is below {GRID_ALPHAS[0]:g}, where the article's grid begins"
 MIXED = (("C40", "indexed by sequence position"), ("C52", "^two-state chains, fresh windows"))
 
 
@@ -63,7 +63,7 @@ def dense_witnesses(data: DenseTrace, name: str) -> Iterator[Witness]:
     yield from drift(halves(data), name, "α, second half of the output minus the first")
     if data.sizes.max() < max(REPLAYED) or not data.whole:
         why = GAPS if not data.whole else f"no request has {max(REPLAYED)} output positions"
-        rows = (("C06", ""), ("C15", DECODED), ("C35", DECODING), ("C36", DECODING))
+        rows = (("C06", "standard costs"), ("C15", DECODED), ("C35", DECODING), ("C36", DECODING))
         yield from (silent(claim, reading, name, "replayed windows", why) for claim, reading in rows)
         return
     replayed = functools.cache(lambda kappa: replay(data, kappa).counts.T)
@@ -158,8 +158,8 @@ def _best(data: DenseTrace, lag: Figure, replayed: Callable[[int], Floats], name
     for reading, cost, price in PRICES:
         best, bounds = best_replayed(replayed, cost)
         what = f"at {price}, κ* by replay"
-        if data.chance.mean() < LEAST_ALPHA:
-            yield silent("C06", reading, name, what, TOO_LOW, best)
+        if data.chance.mean() < GRID_ALPHAS[0]:
+            yield silent("C06", reading, name, what, BELOW_GRID, best)
         else:
             yield Witness("C06", reading, name, what, between(3.0, 7.0), best, bounds, None, BY_REQUEST)
     best, bounds = best_replayed(replayed, STANDARD)

@@ -197,9 +197,14 @@ def test_what_published_figures_say():
     """Complete rejection is 1 − S_1; α rises along the output; c_v = .5 is far from any measured slope."""
     every = [(own, said["verdict"]) for own, said in hear(published_witnesses())]
     assert {said for own, said in every if own.claim == "C35"} == {"refuted"}
-    assert {said for own, said in every if own.claim == "C43"} == {"refuted"}
-    assert {said for own, said in every if own.tests == "premise" and "c_v" in own.measured} == {"refuted"}
-    assert {"supported", "refuted"} <= {said for own, said in every if own.claim == "C38"}
+    assert {said for own, said in every if own.claim == "C43"} == {"refuted", "supported", "figure without error"}
+    assert {said for own, said in every if own.tests == "premise" and "c_v" in own.measured} == {
+        "refuted", "figure without error",
+    }  # fmt: skip
+    assert {said for own, said in every if own.claim == "C38"} == {"supported", "cannot speak"}
+    assert {said for own, said in every if own.claim == "C06" and own.tests == "claim"} >= {"supported", "refuted"}
+    assert {said for own, said in every if own.claim in ("C40", "C52")} == {"cannot speak"}
+    assert {said for own, said in every if own.claim == "C42" and own.reading == "looks at nothing"} == {"inconclusive"}
     heads = [own for own, _ in every if "Medusa assets" in own.source]
     assert heads
     assert all(own.why for own in heads), "accuracies of single heads are no survival"
@@ -245,12 +250,12 @@ def test_independent_rounds_with_known_answers(tmp_path):
     assert said["C15", "Var A over κa(1 − a)"] == "refuted"
     assert said["C15", "Var A over that of a cut geometric run"] == "supported"
     assert said["C15", "E[A] over the i.i.d. value fitted on the first half of the positions"] == "supported"
-    assert said["C38", "correlation of successive accepted lengths, pooled"] == "supported"
-    assert said["C43", "change from start to end of a straight line through both halves"] == "refuted"
+    assert said["C38", "correlation of successive accepted lengths, pooled"] == "cannot speak"
+    assert said["C43", "accepted ÷ examined, second half of the rounds minus the first"] == "inconclusive"
     assert ("C36", "P(A = 0) at a ≥ .74") not in said
 
 
-TRUE_OF_IID = {("C15", "P(A = κ) over a^κ"), ("C38", "correlation of successive accepted lengths, pooled"),
+TRUE_OF_IID = {("C15", "P(A = κ) over a^κ"),
                ("C15", "Var A over that of a cut geometric run"),
                ("C15", "acceptance of later drafts minus that of the first"),
                ("C15", "E[A] over the i.i.d. value fitted on the first half of the positions")}  # fmt: skip
@@ -297,7 +302,7 @@ def test_the_shipped_dense_trace():
     drift = found["α, second half of the output minus the first"][0]
     assert drift.value == pytest.approx(0.030, abs=0.001)
     best = found["at c_d = .1, κ* by replay"][1]
-    assert best["interval"][0] <= best["value"] <= best["interval"][1]
+    assert (best["verdict"], best["value"]) == ("cannot speak", 3)  # α = .546; the article's grid begins at .6
     full = found["P(A = κ) over a^κ"][0]
     assert full.value == pytest.approx(1.39, abs=0.01)
 
@@ -488,7 +493,7 @@ def test_data_do_not_touch_the_verdict(judged, few):
 def test_one_line_per_figure():
     item = figure(0.5, between(0.1, 0.9), 0.01).heard(0.95)
     assert figure_line(item) == "figure = 0.5 [0.4802, 0.5198], claimed 0.1 to 0.9 (source)"
-    assert {test.claim for test in TESTS} == {"C05", "C09", "C15", "C35", "C36", "C39", "C47"}
+    assert {test.claim for test in TESTS} == {"C05", "C09", "C15", "C35", "C36", "C47"}
 
 
 def test_a_hostile_file_name_is_text(tmp_path):

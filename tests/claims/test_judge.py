@@ -232,15 +232,16 @@ CORRECTED = {
     "C05": "accepted drafts of a decoded window, alpha = .7, kappa = 4",
     "C08": "accepted drafts alone, share of the likeliest token, p = (.5, .3, .2), q = (.2, .3, .5)",
     "C09": "accepted over drafted, decoded windows, kappa = 4",
-    "C15": "decoded window, A over kappa, alpha = .7, kappa = 4",
+    "C15": "decoded window, number accepted over kappa, alpha = .7, kappa = 4",
     "C17": "third term of R1, decoded window, kappa = 4",
     "C18": "reading R1, kappa = 4, against throughput",
-    "C21": "throughput, S(100) at alpha = .7, beta = .1",
+    "C21": "throughput, speed-up S(100) at kappa = 100, alpha = .7, beta = .1",
     "C30": "throughput, continuous kappa, alpha = .7, beta = .1",
     "C35": "decoding window, no draft accepted, alpha = .7, kappa = 4",
     "C39": "(ii) asymptotic, (1 + rho)/(1 - rho); two-state chain",
     "C47": "heads falling .8, .6, .5, .4: E[A]",
-    "C55": "p = (0.5, 0.3, 0.2), q = (0.2, 0.3, 0.5), K = 2: best acceptance of a lossless scheme",
+    "C55": "p = (0.91, 0.03, 0.03, 0.03), q = (0.25, 0.25, 0.25, 0.25), K = 2: optimum minus that with p and q "
+    "exchanged, against D_1/2",
 }
 """Rows the article has wrong, whose corrected claim is one number."""
 

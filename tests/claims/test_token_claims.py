@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from simspec.claims import divergences, tokens
 from simspec.claims import token_quantity as q
-from simspec.claims import tokens
 from simspec.claims.claim import Claim, formula, integer
 from simspec.claims.judge import STAGES, judge
 from simspec.claims.lab import Lab, Need, TokenNeed
@@ -30,39 +30,43 @@ NUMBERS = {
 }
 VERDICTS = {
     "C04": {"refuted": 3, "supported": 1},
-    "C07": {"supported": 1, "refuted": 3},
+    "C07": {"supported": 2, "refuted": 1},
     "C08": {"supported": 1, "refuted": 1},
     "C10": {"supported": 1, "refuted": 1, "not-testable": 1},
     "C11": {"supported": 1, "refuted": 1},
     "C12": {"refuted": 2},
-    "C13": {"supported": 6, "refuted": 17},
-    "C14": {"supported": 1, "refuted": 2},
+    "C13": {"supported": 5, "refuted": 9},
+    "C14": {"supported": 2, "refuted": 2},
 }
 
 
+def claims():
+    return [*tokens.claims(), *divergences.claims()]
+
+
 def rows(seed=1):
-    return judge(tokens.claims(), Lab(seed), STAGES["quick"])
+    return judge(claims(), Lab(seed), STAGES["quick"])
 
 
-def verdicts(claims, seed=1):
-    return {v.claim.reading: v.verdict for v in judge(claims, Lab(seed), STAGES["quick"])}
+def verdicts(planted, seed=1):
+    return {v.claim.reading: v.verdict for v in judge(planted, Lab(seed), STAGES["quick"])}
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_verdicts(seed):
-    """Decided by the smallest budget, so that a quick validation stays quick."""
+    """Decided by one of the two smallest budgets, so that a quick validation stays quick."""
     found = rows(seed)
     counted = {}
     for row in found:
         counted.setdefault(row.claim.id, Counter())[row.verdict] += 1
-        assert row.observed.windows in (0, STAGES["quick"][0])
+        assert row.observed.windows in (0, *STAGES["quick"][:2])
     assert counted == {key: Counter(value) for key, value in VERDICTS.items()}
 
 
 def test_each_row_has_its_own_reading_and_a_correction_with_a_number():
-    claims = tokens.claims()
-    assert len({(row.id, row.reading) for row in claims}) == len(claims)
-    for row in claims:
+    own = claims()
+    assert len({(row.id, row.reading) for row in own}) == len(own)
+    for row in own:
         assert row.statement.endswith(".")
         assert row.instead.endswith(".")
         assert re.search(r"\d", row.instead.rstrip(".").rsplit(". ", 1)[-1]), row.instead
@@ -70,8 +74,8 @@ def test_each_row_has_its_own_reading_and_a_correction_with_a_number():
 
 def test_formulas_have_a_second_route_that_agrees():
     """Rows of algebra are held against a definition or a pair-by-pair count."""
-    formulas = [row.quantity for row in tokens.claims() if hasattr(row.quantity, "again")]
-    assert len(formulas) == 26
+    formulas = [row.quantity for row in claims() if hasattr(row.quantity, "again")]
+    assert len(formulas) == 18
     for quantity in formulas:
         assert quantity.agrees(quantity.exact(), quantity.second())
 
