@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 COMMAND = "python -m simspec.claims.experiments"
+HEADING = "# The open questions, tried"
 TAGS = (".05", ".10", ".20")
 """β in the names of columns."""
 _EDGES = (-1.0, -0.1, -0.02, 0.02, 0.1, 0.3, 1.0)
@@ -18,7 +19,7 @@ def readme(tables: Mapping[str, pd.DataFrame], seed: int) -> str:
     """The README of ``results/open_questions``."""
     scan, checked = tables["correlation"], tables["correlation_checked"]
     parts = [
-        "# The open questions, tried",
+        HEADING,
         f"Section 8 of the article asks three questions. `{COMMAND} --seed {seed}` tries them and writes this page and "
         "the Parquet files beside it; exact values unless called simulated. Cost unit: one plain target step; "
         "β = c_d, verification of further tokens free unless said.",

@@ -7,10 +7,11 @@ README.md that reads them, in about a minute.  Same seed, same figures.
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,20 @@ import numpy as np
 import pandas as pd
 
 from simspec import theory
-from simspec.claims.experiment_tables import readme
+from simspec.claims.commands import check_place, ended, write_all
+from simspec.claims.experiment_tables import COMMAND, HEADING, readme
 from simspec.claims.random_pairs import PAIRS, Words, random_chain
 from simspec.model import Cost, Drift, Iid, Simulation, TokenChain
 from simspec.run.engine import Job
 from simspec.run.pages import pages
+from simspec.run.progress import Progress
+from simspec.run.token_job import whole_number
 from simspec.stats.intervals import ratio, standard_error
 from simspec.theory.law import FloatArray
 from simspec.theory.routes import route_of
 
 FOLDER = Path("results") / "open_questions"
+README = "README.md"
 KINDS = ("free", "sticky", "topics")
 SIZES, SHARPNESS, DISTANCES, CHAINS = (4, 8, 16), (1, 3), (0.3, 0.6, 1.0), 30
 BETAS = (0.05, 0.1, 0.2)
@@ -177,24 +182,47 @@ def draws_scan(most: int = 16) -> pd.DataFrame:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run all experiments and write tables and README."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path, default=FOLDER, help="folder (results/open_questions)")
-    parser.add_argument("--seed", type=int, default=1)
-    chosen = parser.parse_args(arguments)
-    began = time.monotonic()
-    tables = {
-        "correlation": correlation_scan(chosen.seed),
-        "correlation_checked": correlation_check(chosen.seed),
-        "drift": drift_scan(),
-        "many_drafts": draws_scan(),
+    """Run all experiments and write tables and README: 0 written, 2 bad input, 130 stopped; then all is as it was."""
+    own = argparse.ArgumentParser(prog=COMMAND, description=(__doc__ or "").splitlines()[0])
+    own.add_argument("-o", "--output", type=Path, default=FOLDER, help=f"folder; default {FOLDER}")
+    own.add_argument(
+        "--seed", type=int, default=1, help="of the random pairs and their check, 0 to 2^64 - 1; default 1"
+    )
+    own.add_argument("--quiet", action="store_true", help="no progress lines on stderr")
+    chosen = own.parse_args(arguments)
+    return ended(COMMAND, lambda: _write(chosen.output, chosen.seed, chosen.quiet))
+
+
+def _write(folder: Path, seed: int, quiet: bool) -> int:
+    whole_number("seed", seed, 0, 2**64 - 1)
+    check_place(folder, COMMAND, _ours)
+    scans: dict[str, Callable[[], pd.DataFrame]] = {
+        "correlation": lambda: correlation_scan(seed),
+        "correlation_checked": lambda: correlation_check(seed),
+        "drift": drift_scan,
+        "many_drafts": draws_scan,
     }
-    chosen.output.mkdir(parents=True, exist_ok=True)
-    for name, table in tables.items():
-        table.to_parquet(chosen.output / f"{name}.parquet", index=False, compression="zstd")
-    (chosen.output / "README.md").write_text(readme(tables, chosen.seed), encoding="utf-8")
-    print(f"{chosen.output}: {len(tables)} tables, {time.monotonic() - began:.0f} s", file=sys.stderr)
+    tables: dict[str, pd.DataFrame] = {}
+    began = time.monotonic()
+    with Progress(quiet=quiet) as progress:
+        for name, scan in scans.items():
+            progress.say(f"table {len(tables) + 1} of {len(scans)}: {name}")
+            tables[name] = scan()
+    files = {f"{name}.parquet": functools.partial(_to_parquet, table) for name, table in tables.items()}
+    text = readme(tables, seed)
+    write_all(folder, {**files, README: lambda path: path.write_text(text, encoding="utf-8")})
+    print(f"{folder}: {len(tables)} tables, {time.monotonic() - began:.0f} s", file=sys.stderr)
     return 0
+
+
+def _to_parquet(table: pd.DataFrame, path: Path) -> None:
+    table.to_parquet(path, index=False, compression="zstd")
+
+
+def _ours(folder: Path) -> bool:
+    """Whether this command wrote the folder: its page begins with the page's heading."""
+    page = folder / README
+    return page.is_file() and page.read_text(encoding="utf-8", errors="replace").startswith(HEADING)
 
 
 if __name__ == "__main__":

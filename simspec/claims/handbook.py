@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from simspec.claims.commands import ended
 from simspec.claims.validation import read_rows
-from simspec.model import DatasetError, SimspecError
+from simspec.model import DatasetError
 from simspec.run import store
 
 Row = dict[str, Any]
@@ -62,6 +63,7 @@ EQUATIONS = (
 """Number as the article refers to it, section, what it says, functions (the article's first), claims."""
 
 SHORT = {"not-testable": "not testable"}
+COMMAND = "python -m simspec.claims.handbook"
 MARK = "<!-- {name}: written by python -m simspec.claims.handbook -->\n"
 END = "<!-- end of {name} -->"
 
@@ -128,17 +130,19 @@ def with_tables(text: str, rows: Sequence[Row]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Rewrite the tables of a document."""
-    own = argparse.ArgumentParser(description="Write the tables of docs/theory.md from a committed outcome.")
+    own = argparse.ArgumentParser(
+        prog=COMMAND, description="Write the tables of docs/theory.md from a committed outcome."
+    )
     own.add_argument("document", type=Path, help="docs/theory.md")
     own.add_argument("reference", type=Path, help="results/validation")
     args = own.parse_args(arguments)
-    try:
-        text = with_tables(args.document.read_text(encoding="utf-8"), read_rows(args.reference))
-        with store.whole(args.document) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-    except (SimspecError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
+    return ended(COMMAND, lambda: _rewrite(args.document, args.reference))
+
+
+def _rewrite(document: Path, reference: Path) -> int:
+    text = with_tables(document.read_text(encoding="utf-8"), read_rows(reference))
+    with store.whole(document) as temporary:
+        temporary.write_text(text, encoding="utf-8")
     return 0
 
 

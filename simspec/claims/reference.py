@@ -10,7 +10,6 @@ import argparse
 import importlib.metadata
 import json
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,16 +17,18 @@ from typing import Any
 
 import numpy as np
 
+from simspec.claims.commands import check_place, ended, write_all
 from simspec.claims.judge import FALSE_VERDICT, JUDGE_SHARE, STAGES
 from simspec.claims.validation import VERDICTS, Validation, read_rows, validate
 from simspec.claims.witness import FALSE_EVIDENCE, shown_line
 from simspec.kernels.words import STREAM_VERSION
-from simspec.model import DatasetError, SimspecError
+from simspec.model import DatasetError
 from simspec.run import store
 from simspec.run.dataset import read_manifest
 from simspec.run.progress import Progress
 from simspec.text import number
 
+COMMAND = "python -m simspec.claims.reference"
 EXACT = 1e-9
 """Relative difference that rounding of exact values may make on another machine."""
 OPEN = ("inconclusive", "not-judged")
@@ -43,13 +44,14 @@ def write_reference(folder: Path, quick: bool = False, seed: int = REFERENCE_SEE
     Raises
     ------
     DatasetError
-        The engine disagrees with the exact route, or the folder cannot be written; it is then as it was.
+        The engine disagrees with the exact route, or the folder holds something else or cannot be written; it is then
+        as it was.
     """
+    check_place(folder, COMMAND, is_reference)
     with tempfile.TemporaryDirectory() as place:
         found = _run(Path(place) / "run", quick, seed, quiet)
         if not found.agrees:
             raise DatasetError(f"{folder}: nothing is written, since the engine disagrees: {found.disagreements[0]}")
-        store.make_folder(folder)
         verdicts = (found.path / VERDICTS).read_bytes()
     mode = "quick" if quick else "full"
     note = {
@@ -62,12 +64,21 @@ def write_reference(folder: Path, quick: bool = False, seed: int = REFERENCE_SEE
         "rows": len(found.rows),
         "sentences": [list(pair) for pair in found.sentences],
     }
-    with store.whole(folder / VERDICTS) as temporary:
-        temporary.write_bytes(verdicts)
-    with store.whole(folder / "README.md") as temporary:
-        temporary.write_text(page(found, note), encoding="utf-8")
-    store.write_json(note, folder / store.MANIFEST)
+    text = page(found, note)
+    write_all(
+        folder,
+        {
+            VERDICTS: lambda path: path.write_bytes(verdicts),
+            "README.md": lambda path: path.write_text(text, encoding="utf-8"),
+            store.MANIFEST: lambda path: store.write_json(note, path),
+        },
+    )
     return found
+
+
+def is_reference(folder: Path) -> bool:
+    """Whether a folder holds an outcome that this command wrote."""
+    return (read_manifest(folder) or {}).get("kind") == "reference"
 
 
 def check(folder: Path, quiet: bool = False) -> list[str]:
@@ -80,7 +91,7 @@ def check(folder: Path, quiet: bool = False) -> list[str]:
     """
     note = read_manifest(folder) if folder.is_dir() else None
     if note is None or note.get("kind") != "reference":
-        raise DatasetError(f"{folder}: holds no reference; python -m simspec.claims.reference {folder} writes one")
+        raise DatasetError(f"{folder}: holds no reference; {COMMAND} {folder} writes one")
     with tempfile.TemporaryDirectory() as place:
         fresh = _run(Path(place) / "run", True, int(note["seed"]) + CHECK_SEED, quiet)
     return [*fresh.disagreements, *differences(read_rows(folder), fresh.rows)]
@@ -247,21 +258,21 @@ def _cell(text: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """``python -m simspec.claims.reference``: 0 written or the same, 1 differences, 2 bad input."""
-    own = argparse.ArgumentParser(prog="python -m simspec.claims.reference", description=__doc__)
+    """``python -m simspec.claims.reference``: 0 written or the same, 1 differences, 2 bad input, 130 stopped."""
+    own = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
     own.add_argument("folder", type=Path, help="where the reference lies, e.g. results/validation")
     own.add_argument("--check", action="store_true", help="compare a fresh quick run with it instead of writing it")
     own.add_argument("--quick", action="store_true", help="write the outcome of a quick run (default: full)")
     own.add_argument("--seed", type=int, default=REFERENCE_SEED, help=f"of what is written; default {REFERENCE_SEED}")
     own.add_argument("--quiet", action="store_true", help="no progress lines on stderr")
     args = own.parse_args(arguments)
-    try:
-        if args.check:
-            return _report(args.folder, check(args.folder, args.quiet))
-        found = write_reference(args.folder, args.quick, args.seed, args.quiet)
-    except SimspecError as error:
-        print(error, file=sys.stderr)
-        return 2
+    return ended(COMMAND, lambda: _do(args))
+
+
+def _do(args: argparse.Namespace) -> int:
+    if args.check:
+        return _report(args.folder, check(args.folder, args.quiet))
+    found = write_reference(args.folder, args.quick, args.seed, args.quiet)
     print(json.dumps({"folder": str(args.folder), "rows": len(found.rows), "seconds": found.seconds}))
     return 0
 

@@ -118,6 +118,7 @@ def _shifts() -> tuple[int, int, int]:
 
 def at_74() -> tuple[str, str]:
     full = {tokens: theory.tail_staircase(STANDARD, 4, tokens)[3] for tokens in (128, 64, 256)}
+    nudged = theory.tail_staircase(Cost(c_d=0.0999), 4, 128)[3]
     cut = first_and_last(128, full[128], 1e-4)
     rough = {tokens: first_and_last(tokens, full[tokens], 5e-4) for tokens in (64, 256)}
     others = ", ".join(
@@ -131,8 +132,9 @@ def at_74() -> tuple[str, str]:
         f"draft costs {there:.4f}), the best speed-up is convex through it, the α_c formula evaluates to "
         f"{article.alpha_c_formula(0.1)[0]:.6f}, and 1% of complete rejection (every draft judged, κ = 4) lies at "
         f"{theory.complete_rejection_threshold(0.01, 4):.4f}.  Only the κ that is best for the slowest 1% of replies "
-        f"steps near it, from 3 to 4, and only at one length: for 128 tokens at {full[128]:.4f} if every round drafts "
-        f"all κ, and to and fro from {cut[0]:.4f} to {cut[1]:.4f} if the last drafts no more than is still needed; "
+        f"steps near it, from 3 to 4, and only at one length and price: for 128 tokens at {full[128]:.4f} if every "
+        f"round drafts all κ, at {nudged:.4f} already where a draft costs 0.0999, and to and fro from {cut[0]:.4f} to "
+        f"{cut[1]:.4f} if the last drafts no more than is still needed; "
         f"{others}.",
         "simspec phase",
     )

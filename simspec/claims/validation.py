@@ -8,6 +8,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,9 @@ from simspec.claims.lab import Lab, Need
 from simspec.claims.registry import all_claims
 from simspec.claims.selfcheck import check_engine
 from simspec.claims.sentences import sentences
-from simspec.claims.witness import FALSE_EVIDENCE, attach, shown_line, to_json
+from simspec.claims.witness import FALSE_EVIDENCE, Witness, attach, shown_line, to_json
 from simspec.claims.witness_files import trace_witnesses
+from simspec.claims.witness_yours import yours
 from simspec.kernels.sampling import ACCEPTED, BONUS, CORRECTED
 from simspec.kernels.words import STREAM_VERSION
 from simspec.model import Cost, DatasetError, Scenario, Simulation
@@ -140,6 +142,7 @@ class Validation:
         lines += ["", "Verdicts (what the article says, what was observed, what is true instead)"]
         for row in self.rows:
             lines += _row_lines(row)
+        lines += yours(self.rows)
         words = ("supported", "refuted", "not-testable")
         tally = {word: sum(row["verdict"] == word for row in self.rows) for word in words}
         rest = len(self.rows) - sum(tally.values())
@@ -228,7 +231,21 @@ def validate(
     folder = Path(output) if output is not None else default_folder(quick, seed)
     mode = "quick" if quick else "full"
     witnesses = [*published_witnesses(), *trace_witnesses(str(file) for file in traces)]  # a bad file stops here
+    fresh = not folder.exists()
     _check_folder(folder, mode, seed)
+    try:
+        return _run(folder, mode, seed, threads, progress, witnesses, [Path(file).name for file in traces])
+    finally:
+        if fresh:
+            with suppress(OSError):  # it holds a result
+                folder.rmdir()
+
+
+def _run(
+    folder: Path, mode: str, seed: int, threads: int | None, progress: Progress | None,
+    witnesses: Sequence[Witness], traces: Sequence[str],
+) -> Validation:  # fmt: skip
+    """Judge and store."""
     began = time.monotonic()
     lab = Lab(seed, threads, progress)
     claims = all_claims()
@@ -247,7 +264,7 @@ def validate(
     if progress is not None:
         progress.say("writing Parquet")
     result.seconds = round(time.monotonic() - began, 2)
-    _store(result, lab, mode, seed, needs, [Path(file).name for file in traces])
+    _store(result, lab, mode, seed, needs, traces)
     return result
 
 
@@ -309,6 +326,8 @@ def _store(result: Validation, lab: Lab, mode: str, seed: int, needs: Sequence[N
             if (folder / entry.name).is_dir():
                 shutil.rmtree(folder / entry.name)
             os.replace(entry, folder / entry.name)
+    except DatasetError as error:  # of a file in the making, whose place is nobody's business
+        raise DatasetError(str(error).replace(str(building), str(folder))) from None
     except OSError as error:
         raise DatasetError(f"{folder}: cannot be written ({error.strerror or error})") from None
     finally:

@@ -67,6 +67,8 @@ class Witness:
         first decides the word of a row.
     why : str
         Why the figure cannot speak; empty if it can.
+    yours : bool
+        Whether it was measured on a file that the user gave.
     """
 
     claim: str
@@ -80,6 +82,7 @@ class Witness:
     basis: str
     tests: str = "claim"
     why: str = ""
+    yours: bool = False
 
     def heard(self, level: float) -> dict[str, Any]:
         """The figure with its verdict, JSON-ready."""
@@ -95,7 +98,7 @@ class Witness:
             "basis": self.basis,
             "verdict": verdict,
             "why": self.why,
-        }
+        } | ({"yours": True} if self.yours else {})
 
     def _verdict(self, level: float) -> tuple[float, float, str]:
         if self.why:
@@ -191,6 +194,7 @@ def attach(claims: Sequence[Claim], rows: Sequence[dict[str, Any]], witnesses: I
     heard = hear(witnesses)
     for claim, row in zip(claims, rows, strict=True):
         own = [said for witness, said in heard if speaks_of(witness, claim)]
+        own.sort(key=lambda said: not said.get("yours", False))
         row["evidence"], row["evidence_verdict"] = own, word(own)
 
 
@@ -212,8 +216,16 @@ def word(evidence: Sequence[dict[str, Any]]) -> str:
 
 
 def spokesman(evidence: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """The figure to show where there is room for one: the first that decides, else the first with a value."""
-    ranked = sorted(evidence, key=lambda item: (item["tests"] != "claim", item["verdict"] not in SPEAKING))
+    """The figure to show where there is room for one: the first that decides, else the first with a value.
+
+    The user's own that says anything comes before published ones.
+    """
+
+    def rank(item: dict[str, Any]) -> tuple[bool, bool, bool]:
+        own = item.get("yours", False) and item["verdict"] != CANNOT_SPEAK and item["value"] is not None
+        return not own, item["tests"] != "claim", item["verdict"] not in SPEAKING
+
+    ranked = sorted(evidence, key=rank)
     shown = [item for item in ranked if item["value"] is not None]
     return shown[0] if shown else (ranked[0] if ranked else None)
 

@@ -85,7 +85,7 @@ def _neighbours(data: DenseTrace, lag: Figure, windows: Floats, name: str) -> It
     for reading, formula in FACTORS:
         ratio = jackknife(sums, functools.partial(_factor_over, formula))
         what = "variance factor over the formula at the ρ of the trace"
-        if lag.value - CLEARLY * lag.error < CORRELATED:
+        if not lag.value - CLEARLY * lag.error >= CORRELATED:
             yield silent("C39", reading, label, what, ALIKE, ratio.value)
         else:
             yield of_figure("C39", reading, label, what, TWENTIETH, ratio)
@@ -144,7 +144,8 @@ def _factor(s: Floats) -> Floats:
 def _factor_over(formula: Callable[[float, float], float], s: Floats) -> Floats:
     m = _mean(s)
     rho = (s[4] / s[0] / (JUDGED_KAPPA - 1) - m**2) / (m * (1.0 - m))
-    return np.asarray(_factor(s) / np.array([formula(float(r), JUDGED_KAPPA) for r in rho]))
+    said = [formula(float(r), JUDGED_KAPPA) if -1.0 <= r <= 1.0 else float("nan") for r in rho]
+    return np.asarray(_factor(s) / np.array(said))  # where all verdicts are alike there is no ρ, and no figure
 
 
 def _extra_rejection(data: DenseTrace, windows: Floats) -> Figure:
@@ -166,7 +167,7 @@ def _best(data: DenseTrace, lag: Figure, replayed: Callable[[int], Floats], name
     free = theory.optimum(Iid(alpha=float(data.chance.mean())), STANDARD, 64).kappa_star
     measured = f"at c_d = .1, κ* by replay minus {free}, that of i.i.d. drafts with the mean α"
     for claim, reading in MIXED:
-        if lag.value - CLEARLY * lag.error < CORRELATED:
+        if not lag.value - CLEARLY * lag.error >= CORRELATED:
             yield silent(claim, reading, name, measured, LITTLE, best - free)
         else:
             yield Witness(

@@ -6,15 +6,15 @@ import argparse
 import contextlib
 import gc
 import io
+import itertools
 import os
 import re
-import signal
 import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from simspec.cli import compare, exact, phase, record, report, run, show, solve, tokens, trace, validate
+from simspec.cli import compare, exact, interrupts, phase, record, report, run, show, solve, tokens, trace, validate
 
 COMMANDS = (exact, run, show, report, compare, validate, record, trace, tokens, solve, phase)
 
@@ -23,6 +23,8 @@ start here:
   simspec exact --alpha 0.7 --draft-cost 0.1      the best draft length, at once
   simspec validate --quick                        the article's claims, judged in seconds
   simspec run scenarios/quickstart.toml           a first simulation
+  simspec phase                                   the best draft length over acceptance rate and cost, as a picture
+  simspec tokens                                  sampling from two token laws: what is accepted, is it lossless
 
 words: κ (kappa) is γ, num_speculative_tokens (vLLM), speculative_num_steps (SGLang), --draft-max (llama.cpp),
 max_draft_len (TensorRT-LLM).  α (alpha) is the acceptance rate of one examined draft token, not accepted/drafted.
@@ -34,19 +36,41 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **(options | {"allow_abbrev": False}))
+        self._given: list[str] = []
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does; the words are kept for the error."""
+        self._given = list(sys.argv[1:] if args is None else args)
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and exit with 2."""
+        where, flags = self._chosen()
         unknown = re.match(r"unrecognized arguments: (--[a-z-]+)", message)
         if unknown:
-            commands = [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
-            parsers = [self, *(p for a in commands for p in a.choices.values())]
-            known = {flag for p in parsers for flag in p._option_string_actions}
             import difflib
 
-            near = difflib.get_close_matches(unknown.group(1), sorted(known), n=1)
+            near = difflib.get_close_matches(unknown.group(1), flags, n=1)
             message += f"; did you mean {near[0]}?" if near else ""
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        self.exit(2, f"{where}: {message}{self._minus(message)} (see {where} --help)\n")
+
+    def _chosen(self) -> tuple[str, list[str]]:
+        """Name and flags of the chosen command; of all of them where none was chosen."""
+        commands = {name: p for a in self._actions if isinstance(a, argparse._SubParsersAction)
+                    for name, p in a.choices.items()}  # fmt: skip
+        chosen = next((commands[word] for word in self._given if word in commands), None)
+        parsers = [chosen] if chosen else [self, *commands.values()]
+        known = sorted({flag for p in parsers for flag in p._option_string_actions})
+        return chosen.prog if chosen else self.prog, known
+
+    def _minus(self, message: str) -> str:
+        """argparse takes a value that begins with a minus and is no plain number for a flag."""
+        lacking = re.match(r"argument (.*): expected (at least )?one argument", message)
+        flags = lacking.group(1).split("/") if lacking else []
+        for flag, value in itertools.pairwise(self._given):
+            if flag in flags and re.match(r"-[.\d]", value):
+                return f"; a value that begins with a minus is written {flag}={value}"
+        return ""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -81,6 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     from simspec.model.errors import ParameterError, SimspecError
 
+    interrupts.ready(args.command)
     try:
         return int(args.do(args))
     except ParameterError as error:
@@ -110,7 +135,7 @@ def entry() -> NoReturn:
     is called less often.
     """
     gc.set_threshold(1_000_000, 10, 10)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    interrupts.begin()
     warnings.showwarning = _warn_in_one_line
     try:
         code = main()

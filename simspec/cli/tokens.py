@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any
 
 from simspec.cli.common import add_json, add_quiet, add_threads, number, numbers, positive, threads_of, whole
@@ -21,6 +22,8 @@ _DRAWN: dict[str, tuple[tuple[str, Any, str], ...]] = {
     ),
 }
 _VOCABULARY = 32_000
+_USUAL: tuple[tuple[str, Any], ...] = (("kappa", 4), ("windows", 1_000_000), ("seed", 1), ("rule", "token"))
+"""What is sampled unless said otherwise; nothing of it goes with --region."""
 
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
@@ -51,13 +54,14 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
                      "region.png, and how many pairs break each inequality; default: sample")  # fmt: skip
     own.add_argument("--pairs", type=positive, default=None, metavar="N",
                      help="with --region: number of random pairs; default 24,000")  # fmt: skip
-    own.add_argument("--kappa", type=whole, default=4, metavar="N",
+    own.add_argument("--kappa", type=whole, default=None, metavar="N",
                      help="draft length (γ, num_speculative_tokens, --draft-max), 0 to 256; default 4")  # fmt: skip
-    own.add_argument("--rule", choices=("token", "block"), default="token",
+    own.add_argument("--rule", choices=("token", "block"), default=None,
                      help="judge each draft by itself, or prefixes (block verification); default token")  # fmt: skip
-    own.add_argument("--windows", type=positive, default=1_000_000, metavar="N",
+    own.add_argument("--windows", type=positive, default=None, metavar="N",
                      help="rounds (verification steps); default 1,000,000")  # fmt: skip
-    own.add_argument("--seed", type=whole, default=1, metavar="N", help="seed of the sampling; default 1")
+    own.add_argument("--seed", type=whole, default=None, metavar="N", help="seed of the sampling; default 1")
+    own._negative_number_matcher = re.compile(r"^-[.\d]")  # "-.5,1.5" is a bad law, and no flag
     add_threads(own)
     add_quiet(own)
     add_json(own)
@@ -76,12 +80,15 @@ def do(args: argparse.Namespace) -> int:
     if args.pairs is not None:
         raise ParameterError("pairs", "--pairs goes with --region")
     pair, threads = make_pair(**_keys(args)), threads_of(args)
-    with Progress(args.windows, args.quiet) as progress:
+    kappa, windows, seed, rule = (
+        default if _value(args, key) is None else _value(args, key) for key, default in _USUAL
+    )
+    with Progress(windows, args.quiet) as progress:
         progress.say("loading kernels")
         from simspec.run.sampled import sample
 
         progress.say("sampling")
-        found = sample(pair, args.kappa, args.windows, args.seed, args.rule, threads, progress)
+        found = sample(pair, kappa, windows, seed, rule, threads, progress)
         progress.say("holding counts against laws")
         text = found.to_dict() if args.json else repr(found)
     if args.json:
@@ -102,22 +109,28 @@ def _region(args: argparse.Namespace) -> int:
 
     if any(_value(args, name) is not None for name in ("target", "draft", "draw", "vocabulary", *_owners())):
         raise ParameterError("region", "--region draws pairs of many kinds; leave out the laws")
+    idle = [name for name in (*(key for key, _ in _USUAL), "threads") if _value(args, name) is not None]
+    if idle:
+        raise ParameterError(idle[0], f"--{idle[0]} says nothing to --region, which samples no tokens; leave it out")
+    if not args.region.strip():
+        raise ParameterError("region", "--region is empty; allowed: a folder, which may be new")
+    _pair_seed(args)
     with Progress(quiet=args.quiet) as progress:
         progress.say("loading the drawing library")
         from simspec.report.draw import need_matplotlib
-        from simspec.report.region import draw_region
+        from simspec.report.region import write_both
         from simspec.run import store
-        from simspec.run.region import attainable_region, violations, write_region
+        from simspec.run.region import attainable_region, violations
 
         need_matplotlib()
         folder = Path(args.region)
         store.make_folder(folder)
         progress.say("drawing pairs of token laws")
-        region = attainable_region(args.pairs or 24_000, 1 if args.pair_seed is None else args.pair_seed)
-        progress.say("writing")
-        files = [write_region(region, folder / "region.parquet"), draw_region(region, folder / "region.png")]
+        region = attainable_region(args.pairs or 24_000, _pair_seed(args))
         progress.say("counting what pairs break")
         found = violations(region)
+        progress.say("writing")
+        files = write_both(region, folder)
     broken = int(found[~found["article"]]["violations"].sum())
     rows = [row | {"order": f"{row['order']:g}"} for row in found.to_dict("records")]
     if args.json:
@@ -154,7 +167,17 @@ def _keys(args: argparse.Namespace) -> dict[str, Any]:
     given = {name: _value(args, name) for name, _, _ in _DRAWN[args.draw]}
     keys: dict[str, Any] = {name.replace("-", "_"): value for name, value in given.items() if value is not None}
     keys["vocabulary"] = _VOCABULARY if args.vocabulary is None else args.vocabulary
-    return {"type": args.draw, "seed": 1 if args.pair_seed is None else args.pair_seed, **keys}
+    return {"type": args.draw, "seed": _pair_seed(args), **keys}
+
+
+def _pair_seed(args: argparse.Namespace) -> int:
+    """``--pair-seed``, called by its own name if it is none."""
+    from simspec.model.errors import ParameterError
+
+    seed = 1 if args.pair_seed is None else int(args.pair_seed)
+    if not 0 <= seed < 2**64:
+        raise ParameterError("pair-seed", f"--pair-seed {seed} is out of range; allowed: 0 ≤ N < 2^64")
+    return seed
 
 
 def _value(args: argparse.Namespace, name: str) -> Any:

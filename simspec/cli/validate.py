@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from simspec.cli.common import add_json, add_quiet, add_threads, threads_of, whole
+from simspec.cli.interrupts import loading
 
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
@@ -14,7 +15,8 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     own = commands.add_parser(
         "validate",
         help="judge the article's claims by simulation and by the exact route",
-        description="Judge every claim of the article. Exit 0 whatever the verdicts; 1 if engine and exact route "
+        description='Judge every claim of the article, "Acceptance-rate statistical mechanics of speculative '
+        'decoding", by simulation and by the exact route. Exit 0 whatever the verdicts; 1 if engine and exact route '
         "disagree, in which case nothing is judged.  Each row also says what published figures, and your traces if you "
         "give any, say of it.",
     )
@@ -43,8 +45,9 @@ def do(args: argparse.Namespace) -> int:
     with Progress(quiet=args.quiet) as progress:
         progress.note("judging the article's claims: simulation against the exact route")
         progress.say("loading numba, scipy and pyarrow")
-        from simspec.claims.validation import validate
-        from simspec.cli.common import print_json
+        with loading():
+            from simspec.claims.validation import validate
+            from simspec.cli.common import print_json
 
         result = validate(args.quick, args.seed, args.output, threads, progress, args.traces)
     if args.json:

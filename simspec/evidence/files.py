@@ -122,8 +122,14 @@ def _columns(file: str) -> tuple[list[str], bool]:
         if path.endswith((".jsonl", ".ndjson")):
             return [str(name) for name in pd.read_json(path, lines=True, nrows=1)], False
     except (OSError, ValueError) as error:  # those of pyarrow and pandas are one or the other
-        raise ParameterError("path", f"{file}: cannot be read ({str(error).splitlines()[0]})") from None
+        raise _unreadable(file, error) from None
     raise ParameterError("path", f"{file}: unknown kind of file; allowed: .toml, .parquet, .csv, .jsonl, .ndjson")
+
+
+def _unreadable(file: str, error: OSError | ValueError) -> ParameterError:
+    """What is wrong with a file, which is named once."""
+    why = getattr(error, "strerror", None) or (str(error).splitlines() or [type(error).__name__])[0]
+    return ParameterError("path", f"{file}: cannot be read ({why})")
 
 
 def _keys(file: str, names: Sequence[str], written_here: bool) -> dict[str, Any]:
@@ -146,6 +152,8 @@ def _keys(file: str, names: Sequence[str], written_here: bool) -> dict[str, Any]
             f"{_scenario(file)}",
         )  # fmt: skip
     said = _values(file, ["bonus_included"])
+    if not said:
+        raise ParameterError("path", f"{file}: holds no rows")
     if len(said) != 1 or not isinstance(said[0][0], (bool, int)) or said[0][0] not in (0, 1):
         raise ParameterError("path", f"{file}: bonus_included holds {said}; allowed: true in every row, or false")
     return own | {"bonus_included": bool(said[0][0])}
@@ -180,12 +188,15 @@ def _values(file: str, columns: list[str]) -> list[tuple[Any, ...]]:
     import pandas as pd
 
     path = file_of(file)
-    if path.endswith(".parquet"):
-        frame = pd.read_parquet(path, columns=columns)
-    elif path.endswith(".csv"):
-        frame = pd.read_csv(path, usecols=columns)
-    else:
-        frame = pd.read_json(path, lines=True)[columns]
+    try:
+        if path.endswith(".parquet"):
+            frame = pd.read_parquet(path, columns=columns)
+        elif path.endswith(".csv"):
+            frame = pd.read_csv(path, usecols=columns)
+        else:
+            frame = pd.read_json(path, lines=True)[columns]
+    except (OSError, ValueError) as error:  # the first line could be read, a later one cannot
+        raise _unreadable(file, error) from None
     rows = frame.astype(object).drop_duplicates().itertuples(index=False, name=None)
     return sorted((tuple(_plain(value) for value in row) for row in rows), key=repr)
 

@@ -126,7 +126,8 @@ def _first_error(error: ValidationError, model: type[BaseModel], data: dict[str,
         return ParameterError(name, told + _number_in(value))
     if kind in ("greater_than_equal", "greater_than", "less_than_equal", "less_than"):
         told = f"{spelled} = {shown(value)} is out of range; allowed: {_allowed(name, model)}"
-        percent = "1" in told.split("≤")[-1] and isinstance(value, (int, float)) and 1 < value <= 100
+        fraction = told.endswith(" ≤ 1") and "allowed: 0 " in told  # a correlation from −1 on is none
+        percent = fraction and isinstance(value, (int, float)) and 1 < value <= 100
         return ParameterError(
             name, told + (f"; a fraction is meant, {value / 100:g} rather than {value:g}%" if percent else "")
         )

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from simspec.model.base import Model, Probability
 from simspec.model.errors import ParameterError, did_you_mean, shown
+from simspec.text import plural
 
 VOCABULARY_LIMIT = 150_000
 """Largest vocabulary of a pair; those of today's models have 32,000 to 152,000 tokens."""
@@ -116,7 +117,7 @@ class GivenPair(TokenPair):
         return len(self.target)
 
     def __str__(self) -> str:
-        return f"given({self.vocabulary:,} tokens)"
+        return f"given({plural(self.vocabulary, 'token')})"
 
 
 @_add

@@ -16,6 +16,7 @@ from simspec.run.phase import phase
 from simspec.run.store import whole
 from simspec.theory import CriticalAlpha, step_alpha
 from simspec.theory.critical import ARTICLE_ALPHA
+from simspec.theory.many_rates import long_run, starts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,10 +85,31 @@ def picture(
     from matplotlib.figure import Figure
 
     with style.context(["default", STYLE | {"figure.facecolor": "white", "axes.facecolor": "white"}]):
-        figure = Figure(figsize=(WIDTH, 10.9 + (lanes_height(rows) + 1.1 if rows else 0.0)), dpi=DPI)
+        figure = Figure(figsize=(WIDTH, height(frame, rows, notes)), dpi=DPI)
         paint(figure, frame, beta, rows, notes)
         _save(figure, path)
     return path
+
+
+def height(frame: pd.DataFrame, rows: Sequence[CriticalAlpha] = (), notes: Sequence[str] = ()) -> float:
+    """Height of the picture in inches."""
+    return 10.9 + _notes_height(notes) + (lanes_height(rows, first_rate(frame)) + 1.1 if rows else 0.0)
+
+
+def _notes_height(notes: Sequence[str]) -> float:
+    return 0.18 * len(notes) + 0.15 if notes else 0.0
+
+
+def first_rate(frame: pd.DataFrame) -> float:
+    """Where the lower panels begin: at .3 if the table has rates above.
+
+    Examples
+    --------
+    >>> first_rate(phase([0.1, 0.7], [0.1])), first_rate(phase([0.1, 0.2], [0.1]))
+    (0.3, 0.1)
+    """
+    alphas = frame.attrs["alphas"]
+    return float(max(0.3, alphas[0]) if alphas[-1] > 0.3 else alphas[0])
 
 
 def _save(figure: Figure, path: Path) -> None:
@@ -112,14 +134,15 @@ def paint(
     if tails:
         slow_diagram(_place(figure, 7.15, 0.5, 3.95, 5.5), frame)
     _colour_key(_place(figure, 11.25, 0.5, 0.17, 5.5))
-    curve = _place(figure, 0.7, 7.55, 11.1, 1.35)
-    slope = _place(figure, 0.7, 9.3, 11.1, 1.15, sharex=curve)
-    curves(curve, slope, frame, beta)
+    w, h = figure.get_size_inches()
     if notes:
-        text = "\n".join(notes)
-        curve.text(0.012, 0.95, text, transform=curve.transAxes, va="top", fontsize=9.5, color=RUST, bbox=_PAPER)
+        figure.text(0.7 / w, 1.0 - 7.15 / h, "\n".join(notes), va="top", fontsize=9.5, color=RUST)
+    below = _notes_height(notes)
+    curve = _place(figure, 0.7, 7.55 + below, 11.1, 1.35)
+    slope = _place(figure, 0.7, 9.3 + below, 11.1, 1.15, sharex=curve)
+    curves(curve, slope, frame, beta)
     if rows:
-        lanes = _place(figure, 0.7, 11.25, 11.1, lanes_height(rows), sharex=curve)
+        lanes = _place(figure, 0.7, 11.25 + below, 11.1, lanes_height(rows, first_rate(frame)), sharex=curve)
         critical_lanes(lanes, rows, beta)
 
 
@@ -133,18 +156,20 @@ def _place(figure: Figure, left: float, top: float, width: float, height: float,
 def diagram(axes: Axes, frame: pd.DataFrame) -> None:
     """Regions of κ*, their boundaries, break-even, contours of S*, and the article's rate."""
     alphas, betas, star = _grid(frame, "kappa_star")
-    _regions(axes, alphas, betas, star)
-    _boundaries(axes, frame, alphas, betas, star)
     _, _, gain = _grid(frame, "best_speedup")
     levels = [level for level in GAINS if gain.min() < level < gain.max()]
+    _regions(axes, alphas, betas, star, np.digitize(gain, levels))
+    _boundaries(axes, frame, alphas, betas)
     lines = axes.contour(alphas, betas, gain.T, levels=levels, colors=INK, linewidths=1.1, linestyles="dashed")
     for text in axes.clabel(lines, fmt=lambda level: f"S* = {level:g}", fontsize=9.5):
         text.set_bbox({**_PAPER, "boxstyle": "round,pad=0.1", "alpha": 0.75})
     _finish(axes, alphas, betas)
     axes.set_ylabel("β, cost of one draft token (1 = a plain target step)")
     axes.set_title(f"Best draft length κ* over α and β{circumstances(frame)}", loc="left", fontsize=12.5)
-    _caption(axes, "Colours: κ*, the draft length with the best speed-up; thin lines: its steps.\n"
-             "Thick line: break-even, above it drafting never pays.  Dashed: equal best speed-up S*.")  # fmt: skip
+    thick = "Thick line: break-even, above it drafting never pays.  " if star.min() < 1 <= star.max() else ""
+    dashed = "Dashed: equal best speed-up S*." if levels else ""
+    thin = "; thin lines: its steps" if star.min() < star.max() else ""
+    _caption(axes, f"Colours: κ*, the draft length with the best speed-up{thin}.\n{thick}{dashed}")
 
 
 def circumstances(frame: pd.DataFrame) -> str:
@@ -164,9 +189,9 @@ def slow_diagram(axes: Axes, frame: pd.DataFrame) -> None:
     """The κ with the least P99 of the time, under the boundaries of κ*."""
     asked = frame.attrs
     alphas, betas, slow = _grid(frame, "kappa_p99")
-    _regions(axes, alphas, betas, slow)
     _, _, star = _grid(frame, "kappa_star")
-    _boundaries(axes, frame, alphas, betas, star)
+    _regions(axes, alphas, betas, slow, np.digitize(star, BANDS))
+    _boundaries(axes, frame, alphas, betas)
     _finish(axes, alphas, betas)
     axes.set_title(f"Best κ for the slowest {1 - asked['level']:.0%} of replies", loc="left", fontsize=12.5)
     _caption(axes, f"Colours: κ with the least P{100 * asked['level']:g} of the time for {asked['tokens']} tokens\n"
@@ -185,15 +210,20 @@ def _grid(frame: pd.DataFrame, name: str) -> tuple[Floats, Floats, Floats]:
     return alphas, betas, values.reshape(alphas.size, betas.size)
 
 
-def _regions(axes: Axes, alphas: Floats, betas: Floats, kappas: Floats) -> None:
+def _regions(axes: Axes, alphas: Floats, betas: Floats, kappas: Floats, drawn: npt.NDArray[np.intp]) -> None:
+    """A colour per κ, named where neither the rim of its region nor a line is near: where ``drawn`` changes."""
     from matplotlib.colors import ListedColormap
     from matplotlib.patheffects import withStroke
 
     bands = np.digitize(kappas, BANDS) - 1
     colours = ListedColormap(list(_PALETTE))
     axes.pcolormesh(alphas, betas, bands.T, cmap=colours, vmin=-0.5, vmax=len(BANDS) - 0.5, shading="nearest")
+    width = alphas[-1] - alphas[0]
+    free = np.broadcast_to(((alphas < ARTICLE_ALPHA - 0.04 * width) | (alphas > ARTICLE_ALPHA))[:, None], bands.shape)
+    for axis in (0, 1):
+        free = free & (np.diff(drawn, axis=axis, append=np.take(drawn, [-1], axis)) == 0)
     for index in range(len(BANDS)):
-        spot = roomiest(bands == index)
+        spot = roomiest((bands == index) & free)
         if spot is not None:
             colour, rim = ("white", INK) if index >= _WHITE_FROM else (INK, "white")
             axes.text(alphas[spot[0]], betas[spot[1]], band_name(index), ha="center", va="center", color=colour,
@@ -201,18 +231,30 @@ def _regions(axes: Axes, alphas: Floats, betas: Floats, kappas: Floats) -> None:
                       path_effects=[withStroke(linewidth=2.5, foreground=rim)])  # fmt: skip
 
 
-def _boundaries(axes: Axes, frame: pd.DataFrame, alphas: Floats, betas: Floats, star: Floats) -> None:
-    """Where κ* steps from one colour to the next: exact roots for i.i.d. drafts, else from the grid."""
+def _boundaries(axes: Axes, frame: pd.DataFrame, alphas: Floats, betas: Floats) -> None:
+    """Where κ* steps from one colour to the next: exact roots for i.i.d. drafts, else where two speed-ups are equal."""
     asked = frame.attrs
     for first in BANDS[1:]:
         width = 3.0 if first == 1 else 1.0
         if asked["rho"] != 0.0:
-            if star.min() < first <= star.max():
-                axes.contour(alphas, betas, star.T, levels=[first - 0.5], colors=INK, linewidths=width)
+            gain = _gain_of_step(asked, first, alphas, betas) if first <= asked["kappa_max"] else np.zeros(1)
+            if gain.min() < 0.0 < gain.max():
+                axes.contour(alphas, betas, gain.T, levels=[0.0], colors=INK, linewidths=width)
             continue
         costs = np.linspace(betas[0], betas[-1], 200)
         prices = [Cost(c_d=float(beta), c_v=asked["c_v"], c_r=asked["c_r"]) for beta in costs]
         axes.plot([step_alpha(first - 1, price) for price in prices], costs, color=INK, linewidth=width)
+
+
+def _gain_of_step(asked: dict[Any, Any], kappa: int, alphas: Floats, betas: Floats) -> Floats:
+    """S(κ) − S(κ − 1) over rates and costs."""
+    steps = (asked["steps_after_reject"], asked["steps_after_full"]) if asked["start"] == "carry" else None
+    tokens, full = long_run(starts(alphas, asked["rho"], steps), kappa)
+    own, before = (
+        tokens[:, k, None] / (1.0 + (betas + asked["c_v"]) * k + asked["c_r"] * (1.0 - full[:, k, None]))
+        for k in (kappa, kappa - 1)
+    )
+    return np.asarray(own - before)
 
 
 def band_name(index: int) -> str:
@@ -281,13 +323,15 @@ def _colour_key(axes: Axes) -> None:
 def curves(top: Axes, bottom: Axes, frame: pd.DataFrame, beta: float) -> None:
     """S* and its slope along α at one draft cost, on a finer grid than the table's."""
     asked = frame.attrs
-    first = max(0.3, asked["alphas"][0]) if asked["alphas"][-1] > 0.3 else asked["alphas"][0]
+    first = first_rate(frame)
     keys = ("c_v", "c_r", "rho", "start", "steps_after_reject", "steps_after_full", "kappa_max")
     rates = np.linspace(first, asked["alphas"][-1], 1400).tolist()
     fine = phase(rates, [beta], tokens=1, **{key: asked[key] for key in keys})
+    pays = bool((fine["slope"] > 0.0).any())
+    about = "(logarithmic): jumps up wherever κ* steps; a saturation would fall" if pays else "is 0: no draft pays"
     for axes, name, title in (
         (top, "best_speedup", f"Best speed-up S* at β = {beta:g}"),
-        (bottom, "slope", "Its slope dS*/dα (logarithmic): jumps up wherever κ* steps; a saturation would fall"),
+        (bottom, "slope", f"Its slope dS*/dα {about}"),
     ):
         axes.plot(fine["alpha"], fine[name], color=BLUE, linewidth=2)
         axes.axvline(ARTICLE_ALPHA, color=VERMILION, linewidth=2.0)

@@ -28,19 +28,21 @@ _ROOM = 0.03
 """Ticks of one lane closer than this, as a share of the axes, go without a label."""
 
 
-def lanes_height(rows: Sequence[CriticalAlpha]) -> float:
-    """Height of the panel in inches.
+def lanes_height(rows: Sequence[CriticalAlpha], first: float = 0.3) -> float:
+    """Height of the panel in inches, its rates beginning at ``first``.
 
     Examples
     --------
     >>> lanes_height([CriticalAlpha("a", "model", 0.5, "", "")])
     0.36
     """
-    return round(INCH * (1.5 + _step_lanes(rows) * LANE + max(spread(rows).values(), default=-1)), 2) or INCH
+    return (
+        round(INCH * (1.5 + _step_lanes(rows, first) * LANE + max(spread(rows, first).values(), default=-1)), 2) or INCH
+    )
 
 
-def _step_lanes(rows: Sequence[CriticalAlpha]) -> int:
-    return len({row.family for row in rows} & set(STEPS))
+def _step_lanes(rows: Sequence[CriticalAlpha], first: float) -> int:
+    return len({row.family for row in rows if first < row.alpha < 1.0} & set(STEPS))
 
 
 def spread(rows: Sequence[CriticalAlpha], first: float = 0.3) -> dict[str, int]:
@@ -83,7 +85,7 @@ def critical_lanes(axes: Axes, rows: Sequence[CriticalAlpha], beta: float) -> No
     y = 0.0
     for family in STEPS:
         own = [row for row in rows if row.family == family and first < row.alpha < last]
-        if any(row.family == family for row in rows):
+        if own:
             axes.text(first, y + 0.45, FAMILIES[family], va="center", fontsize=9.5, color=BLUE)
             _lane(axes, y - 0.75, own, last - first)
             y -= LANE
@@ -108,9 +110,14 @@ def outside(rows: Sequence[CriticalAlpha], first: float) -> str:
     others = [row for row in rows if row.family not in STEPS and not first < row.alpha < 1.0]
     there = [f"{row.name} {short(row.alpha)}" for row in others if not math.isnan(row.alpha)]
     never = [row.name for row in others if math.isnan(row.alpha)]
+    never += [f"{FAMILIES[f]}" for f in STEPS if (own := [r for r in rows if r.family == f]) and _none(own)]
     text = f"Outside: {'; '.join(there)}." if there else ""
     text += f"  No α fits: {'; '.join(never)}." if never else ""
     return "\n".join(textwrap.wrap(f"{text}  Each is explained in critical.md.".strip(), 175))
+
+
+def _none(rows: Sequence[CriticalAlpha]) -> bool:
+    return all(math.isnan(row.alpha) for row in rows)
 
 
 def _lane(axes: Axes, y: float, rows: Sequence[CriticalAlpha], width: float) -> None:
@@ -119,7 +126,8 @@ def _lane(axes: Axes, y: float, rows: Sequence[CriticalAlpha], width: float) -> 
         axes.plot([row.alpha, row.alpha], [y - 0.55, y + 0.1], color=BLUE, linewidth=1.8)
         if row.alpha - before > _ROOM * width:
             text = f"{row.step}|{int(row.step or 0) + 1}"
-            axes.text(row.alpha, y + 0.16, text, ha="center", va="bottom", fontsize=9, color=INK)
+            axes.text(row.alpha, y + 0.16, text, ha="center", va="bottom", fontsize=9, color=INK,
+                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6})  # fmt: skip
             before = row.alpha
 
 

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from simspec.model import Cost
 from simspec.text import table
 from simspec.theory import CriticalAlpha, Surroundings, tail_staircase
 from simspec.theory.critical import BEND
+from simspec.theory.tail_steps import tail_tokens_limit
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN = 8
+"""Steps of a kind that a terminal shows."""
+NUDGE = 1e-3
+"""Share by which the price of a draft is changed to see whether a step stays where it is: less than any is known to."""
 FAMILIES = {
     "model": "true of the throughput",
     "step": "κ* steps",
@@ -62,21 +71,27 @@ def verdict(found: Surroundings, cost: Cost, tokens: int) -> list[str]:
 def here(found: Surroundings, cost: Cost, tokens: int) -> str:
     """What rounds to the rate at two digits."""
     fixed = [f"{row.name} at {short(row.alpha)}" for row in found.here if row.family != "tail"]
-    moving = []
-    for row in found.here:
-        if row.family != "tail" or row.step is None:
-            continue
-        elsewhere = [
-            f"{short(tail_staircase(cost, row.step + 1, other)[-1])} for {other}"
-            for other in (max(1, tokens // 2), 2 * tokens)
-        ]
-        moving.append(
-            f"the κ for slow sequences, which steps from {row.step} to {row.step + 1} at {short(row.alpha)} "
-            f"for {tokens} tokens but at {' and at '.join(elsewhere)}"
-        )
+    moving = [
+        _moving(row, row.step, cost, tokens) for row in found.here if row.family == "tail" and row.step is not None
+    ]
     if not found.here:
         return "nothing; no critical rate with a definition rounds to it."
     return ("; ".join([*fixed, *moving]) if fixed else f"no formula and no other step; only {'; '.join(moving)}") + "."
+
+
+def _moving(row: CriticalAlpha, step: int, cost: Cost, tokens: int) -> str:
+    """A step of the κ for slow sequences, and where it is at other lengths and at nearly the same price."""
+    lengths = [
+        f"{short(tail_staircase(cost, step + 1, other)[-1])} for {other}"
+        for other in (max(1, tokens // 2), 2 * tokens)
+        if other <= tail_tokens_limit(step + 1)
+    ]
+    near = [cost.model_copy(update={"c_d": cost.c_d * change}) for change in (1.0 - NUDGE, 1.0 + NUDGE)]
+    prices = [f"{short(tail_staircase(other, step + 1, tokens)[-1])} at β = {other.c_d:.6g}" for other in near]
+    return (
+        f"the κ for slow sequences, which steps from {step} to {step + 1} at {short(row.alpha)} for "
+        f"{tokens} tokens but at {' and at '.join(lengths)}, and at {' and at '.join(prices)}"
+    )
 
 
 def bend_sentence(found: Surroundings) -> str:
@@ -94,8 +109,54 @@ def rows_of(rows: Sequence[CriticalAlpha]) -> list[list[str]]:
 
 
 def critical_text(rows: Sequence[CriticalAlpha]) -> str:
-    """The table for a terminal; sources are in the Markdown."""
-    return table(["critical α", "value", "what happens there"], [row[:3] for row in rows_of(rows)])
+    """The steps on a line each and the other senses by name, for a terminal; all is explained in the Markdown.
+
+    Examples
+    --------
+    >>> row = CriticalAlpha("κ* 4|5", "step", 0.7323, "Step.", "nobody", 4)
+    >>> print(critical_text([row, CriticalAlpha("break-even", "model", 0.1, "Pays.", "nobody")]))
+    drafting pays above α = .1000
+    κ* steps: 4|5 at .7323
+    """
+    lines = [
+        "drafting pays at no α" if math.isnan(row.alpha) else f"drafting pays above α = {short(row.alpha)}"
+        for row in rows
+        if row.name == "break-even"
+    ]
+    for family in ("step", "tail", "share"):
+        own = [row for row in rows if row.family == family and not math.isnan(row.alpha)]
+        steps = [f"{row.step}|{int(row.step or 0) + 1} at {short(row.alpha)}" for row in own]
+        if steps:
+            lines.append(f"{FAMILIES[family]}: {', '.join(steps[:SHOWN])}")
+    return "\n".join(lines)
+
+
+def best_text(frame: pd.DataFrame) -> str:
+    """The best draft length at the rates of a table of `simspec.phase` at one cost, for a terminal.
+
+    Examples
+    --------
+    >>> from simspec.run.phase import phase
+    >>> print(best_text(phase([0.5, 0.7], [0.1])))
+      α  best κ  speed-up  within 2%  for slow replies
+    ---  ------  --------  ---------  ----------------
+    .50       2     1.458  2 to 3                    2
+    .70       4     1.981  3 to 5                    3
+    """
+    heads = ["α", "best κ", "speed-up", "within 2%"]
+    cells = [
+        [
+            short(row["alpha"], 2),
+            str(row["kappa_star"]),
+            f"{row['best_speedup']:.3f}",
+            f"{row['kappa_low']} to {row['kappa_high']}",
+        ]
+        for row in frame.to_dict("records")
+    ]
+    if frame["kappa_p99"].notna().any():
+        heads.append("for slow replies")
+        cells = [[*cell, str(slow)] for cell, slow in zip(cells, frame["kappa_p99"], strict=True)]
+    return table(heads, cells)
 
 
 def critical_markdown(rows: Sequence[CriticalAlpha], sentences: Sequence[str], heading: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import uuid
 import warnings
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 
 from simspec.model import DatasetError
 from simspec.report.draw import AMBER, BLUE, INK, STYLE, VERMILION, heading, need_matplotlib, place
+from simspec.run.region import write_region
 from simspec.theory.alpha_bounds import alpha_bounds_from_half
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 SIZE = (720, 480)
 LARGEST = 5.0
 """Divergence at which the picture ends; α is below .09 beyond."""
+
+CLOUD = 10_000
+"""Pairs from which on dots lie so thick that they are drawn small and pale."""
 
 _EDGES = {"swapped": VERMILION, "apart": AMBER}
 """Families that lie on an edge, and its colour."""
@@ -75,12 +80,35 @@ def draw_region(region: pd.DataFrame, path: str | Path) -> Path:
     return target
 
 
+def write_both(region: pd.DataFrame, folder: Path) -> list[Path]:
+    """Table and picture in a folder as ``region.parquet`` and ``region.png``: both or, after an error, neither.
+
+    Raises
+    ------
+    DatasetError
+        A file cannot be written.
+    """
+    building = folder / f".building-{uuid.uuid4().hex}"
+    try:
+        building.mkdir()
+        made = [write_region(region, building / "region.parquet"), draw_region(region, building / "region.png")]
+        for own in made:
+            os.replace(own, folder / own.name)
+    except DatasetError as error:
+        raise DatasetError(str(error).replace(str(building), str(folder))) from None
+    except OSError as error:
+        raise DatasetError(f"{folder}: cannot be written ({error.strerror or error})") from None
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return [folder / own.name for own in made]
+
+
 def _paint(axes: Axes, region: pd.DataFrame) -> None:
     d = np.linspace(0.0, LARGEST, 501) ** 2 / LARGEST  # close together where the edges are steep
     lower, upper = np.array([alpha_bounds_from_half(float(value)) for value in d]).T
     axes.fill_between(d, lower, upper, color="#f0f2f4", linewidth=0)
     for name, own in region.groupby("family"):
-        _dots(axes, own, _EDGES.get(str(name)))
+        _dots(axes, own, _EDGES.get(str(name)), len(region))
     for edge in (lower, upper):
         axes.plot(d, edge, color=INK, linewidth=0.7)
     axes.plot(d, np.exp(-d), color=INK, linewidth=1.0, linestyle=(0, (4, 3)))
@@ -96,8 +124,10 @@ def _paint(axes: Axes, region: pd.DataFrame) -> None:
     heading(axes, f"acceptance rate α of one examined draft; {pairs:,} random pairs of token laws")
 
 
-def _dots(axes: Axes, own: pd.DataFrame, colour: str | None) -> None:
-    style: dict[str, Any] = {"s": 5.0, "linewidths": 0, "alpha": 0.22, "color": BLUE if colour is None else colour}
-    if colour is not None:
-        style |= {"s": 12.0, "alpha": 0.6}
+def _dots(axes: Axes, own: pd.DataFrame, colour: str | None, many: int) -> None:
+    """A cloud of thousands may be pale; a few dots have to be seen one by one."""
+    few = float(np.clip(np.log10(CLOUD / many), 0.0, 2.0)) / 2.0  # 0: a cloud, 1: a hundredth of one
+    size, ink = (5.0, 0.22) if colour is None else (12.0, 0.6)
+    style: dict[str, Any] = {"linewidths": 0, "color": BLUE if colour is None else colour}
+    style |= {"s": size + (30.0 - size) * few, "alpha": ink + (0.9 - ink) * few}
     axes.scatter(own["d_0.5"], own["alpha"], zorder=1.5 if colour is None else 1.8, rasterized=True, **style)

@@ -19,7 +19,7 @@ from simspec.theory import break_even_alpha
 from simspec.theory.emission import shortest_best
 from simspec.theory.law import FloatArray
 from simspec.theory.many_rates import long_run, rounds_tables, starts
-from simspec.theory.ranges import check_inside, check_least, check_range
+from simspec.theory.ranges import as_numbers, check_finite, check_inside, check_range, check_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,31 +119,35 @@ def phase(
     """
     import pandas as pd
 
-    asked = {
-        "alphas": [float(alpha) for alpha in alphas], "betas": [float(beta) for beta in betas],
+    asked: dict[str, Any] = {
+        "alphas": _floats("alphas", alphas), "betas": _floats("betas", betas),
         "c_v": float(c_v), "c_r": float(c_r), "rho": float(rho), "start": start,
         "steps_after_reject": steps_after_reject, "steps_after_full": steps_after_full,
         "kappa_max": kappa_max, "tokens": tokens, "level": level,
     }  # fmt: skip
     _check(asked)
+    asked |= {key: int(asked[key]) for key in ("kappa_max", "tokens")}  # NumPy's would be no JSON
     frame = pd.DataFrame(_columns(asked)).astype(dict.fromkeys(("kappa_mean_time", "kappa_p99"), "Int16"))
     frame.attrs.update(asked)
     return frame
 
 
+def _floats(key: str, values: Sequence[float]) -> list[float]:
+    return [float(value) for value in as_numbers(key, values)]
+
+
 def _check(asked: dict[str, Any]) -> None:
     for key in ("alphas", "betas"):
         values = asked[key]
-        if not values:
-            raise ParameterError(key, f"{key} is empty; allowed: at least one value")
-        if any(not a < b for a, b in itertools.pairwise(values)):
+        if any(a >= b for a, b in itertools.pairwise(values)):
             raise ParameterError(key, f"{key} must rise from each value to the next")
     for alpha in asked["alphas"]:
         check_range("alpha", alpha, 0, 1)
-    for key, value in (("beta", asked["betas"][0]), ("c_v", asked["c_v"]), ("c_r", asked["c_r"])):
-        check_least(key, value, 0)
-    check_range("kappa_max", asked["kappa_max"], 1, 256)
-    check_least("tokens", asked["tokens"], 1)
+    for key, value in (*(("beta", beta) for beta in asked["betas"]), ("c_v", asked["c_v"]), ("c_r", asked["c_r"])):
+        check_finite(key, value, 0)
+    check_whole("kappa_max", asked["kappa_max"], 1, 256)
+    check_whole("tokens", asked["tokens"], 1)
+    check_range("rho", asked["rho"], -1, 1)
     check_inside("level", asked["level"], 0, 1)
     rates, points = len(asked["alphas"]), len(asked["alphas"]) * len(asked["betas"])
     if points > MOST_POINTS:

@@ -19,6 +19,7 @@ from simspec.kernels.words import stream_keys
 from simspec.model import ParameterError
 from simspec.model.identity import digest
 from simspec.run.pairs import Laws, dirichlet, scaled, softmax, uniforms
+from simspec.run.token_job import whole_number
 from simspec.theory.alpha_bounds import (
     alpha_bounds_from_half,
     alpha_lower_bretagnolle_huber,
@@ -178,8 +179,7 @@ def attainable_region(pairs: int = 24_000, seed: int = 1, families: tuple[str, .
     import pandas as pd
 
     for key, value, least, most in (("pairs", pairs, 1, PAIRS_LIMIT), ("seed", seed, 0, 2**64 - 1)):
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise ParameterError(key, f"{key} = {value!r} is out of range; allowed: {least} ≤ {key} ≤ {most}")
+        whole_number(key, value, least, most)
     unknown = [name for name in families if name not in FAMILIES]
     if unknown or not families:
         raise ParameterError("families", f"families = {families!r}; allowed: some of {', '.join(FAMILIES)}")

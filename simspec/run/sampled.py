@@ -24,11 +24,12 @@ from simspec.model.pairs import TokenPair, make_pair
 from simspec.run.pairs import Asked
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
-from simspec.run.token_job import SampledJob
+from simspec.run.token_job import SampledJob, whole_number
 from simspec.run.token_result import SampledTokens
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+THREADS_LIMIT = 4096
 SKIPPED = 32
 """Rounds of a chain's lane played first and not counted, so that its start is forgotten."""
 
@@ -71,9 +72,7 @@ def run_sampled(
     jobs: Iterable[SampledJob], threads: int | None = None, progress: Progress | None = None
 ) -> Iterator[tuple[SampledJob, Ints, Ints]]:
     """Play jobs on threads; yields each with its counts, the same for any number of threads."""
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise ParameterError("threads", f"threads = {threads!r} is out of range; allowed: a whole number of at least 1")
-    workers = threads or default_threads()
+    workers = default_threads() if threads is None else whole_number("threads", threads, 1, THREADS_LIMIT)
     pool = ThreadPoolExecutor(workers, thread_name_prefix="simspec-sample")
     try:
         for job in jobs:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import operator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 from simspec.kernels.token_tables import BlockTables, TokenTables, block_tables, token_tables
 from simspec.kernels.words import stream_keys
 from simspec.model import KAPPA_LIMIT, ParameterError
+from simspec.model.errors import shown
 from simspec.model.identity import digest
 from simspec.run.layout import FEWEST_LANES, MOST_LANES, USUAL_ROUNDS, Layout
 from simspec.run.pairs import Asked, laws_of
@@ -18,6 +21,30 @@ from simspec.run.pairs import Asked, laws_of
 Floats = NDArray[np.float64]
 RULES = ("token", "block")
 WINDOWS_LIMIT = 10**10
+
+
+def whole_number(key: str, value: Any, low: int, high: int) -> int:
+    """The value as a plain integer, be it Python's or numpy's.
+
+    Raises
+    ------
+    ParameterError
+        It is no whole number from ``low`` to ``high``.
+
+    Examples
+    --------
+    >>> whole_number("kappa", np.int64(4), 0, 256)
+    4
+    """
+    try:
+        found = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        found = None
+    if found is None:
+        raise ParameterError(key, f"{key} = {shown(value)} is no whole number; allowed: {low} ≤ {key} ≤ {high}")
+    if not low <= found <= high:
+        raise ParameterError(key, f"{key} = {found} is out of range; allowed: {low} ≤ {key} ≤ {high}")
+    return found
 
 
 @dataclass(frozen=True)
@@ -32,10 +59,7 @@ class SampledJob:
 
     def __post_init__(self) -> None:
         for key, low, high in (("kappa", 0, KAPPA_LIMIT), ("windows", 1, WINDOWS_LIMIT), ("seed", 0, 2**64 - 1)):
-            value = getattr(self, key)
-            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-                allowed = f"a whole number, {low} ≤ {key} ≤ {high}"
-                raise ParameterError(key, f"{key} = {value!r} is out of range; allowed: {allowed}")
+            object.__setattr__(self, key, whole_number(key, getattr(self, key), low, high))
         if self.rule not in RULES:
             raise ParameterError("rule", f'rule = {self.rule!r} is unknown; allowed: "token" or "block"')
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         threshold_kappas,
         threshold_plan,
     )
-    from simspec.theory.emission import EmissionTime, emission_time, tail_optimal_kappa, tail_staircase
+    from simspec.theory.emission import EmissionTime, emission_time, tail_optimal_kappa
     from simspec.theory.estimators import Estimator, accepted_over_drafted, accepted_over_examined
     from simspec.theory.ewma import (
         Estimate,
@@ -99,6 +99,7 @@ if TYPE_CHECKING:
         expected_accepted_random_rate,
         lookahead_step,
     )
+    from simspec.theory.tail_steps import tail_staircase
     from simspec.theory.tails import TailRisks, at_least_once, tail_risks
     from simspec.theory.text_correlation import AcceptanceCorrelation, acceptance_correlation, matching_chain
     from simspec.theory.transport import Transport, transport_optimum, transport_optimum_distinct
@@ -246,7 +247,8 @@ _HOMES = {
         "threshold_kappas",
         "threshold_plan",
     ),
-    "emission": ("EmissionTime", "emission_time", "tail_optimal_kappa", "tail_staircase"),
+    "emission": ("EmissionTime", "emission_time", "tail_optimal_kappa"),
+    "tail_steps": ("tail_staircase",),
     "estimators": ("Estimator", "accepted_over_drafted", "accepted_over_examined"),
     "ewma": (
         "Estimate",

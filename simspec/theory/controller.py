@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from simspec.model.cost import Cost
 from simspec.model.drift import Drift
 from simspec.model.errors import ParameterError
 from simspec.theory.law import FloatArray
-from simspec.theory.ranges import check_inside, check_range
+from simspec.theory.ranges import as_numbers, check_inside, check_range, check_whole, whole_numbers
 
 IntArray = npt.NDArray[np.int64]
 Rule = Callable[[FloatArray], IntArray]
@@ -64,11 +65,11 @@ def plug_in_kappas(estimates: FloatArray, cost: Cost, kappa_max: int = 20, kappa
     >>> plug_in_kappas(np.array([0.05, 0.6, 0.7, 0.85]), Cost(c_d=0.1))
     array([1, 3, 4, 7])
     """
-    values = np.asarray(estimates, dtype=np.float64)
+    values = as_numbers("estimates", estimates)
     check_range("estimates", float(values.min()), 0, 1)
     check_range("estimates", float(values.max()), 0, 1)
-    check_range("kappa_max", kappa_max, 0, KAPPA_LIMIT)
-    check_range("kappa_min", kappa_min, 0, kappa_max)
+    check_whole("kappa_max", kappa_max, 0, KAPPA_LIMIT)
+    check_whole("kappa_min", kappa_min, 0, kappa_max)
     lengths = np.arange(kappa_max + 1)
     reach = values[:, None] ** lengths  # 0⁰ = 1: the first token is the round's own
     base = np.array([cost.base(kappa) for kappa in range(kappa_max + 1)])
@@ -175,6 +176,16 @@ def _settled(moves: _Moves, alpha: float, cost: Cost) -> tuple[float, float, flo
     return tokens / spent, tokens, spent, mean, spread, _binned(moves.kappas, law, 0)
 
 
+def _lengths(rule: Rule, estimates: FloatArray) -> IntArray:
+    """What the rule drafts at each estimate, once it is known to be a length."""
+    lengths = whole_numbers("rule", rule(estimates), 0, KAPPA_LIMIT)
+    if lengths.shape != estimates.shape:
+        raise ParameterError(
+            "rule", f"rule gives {lengths.size} lengths for {estimates.size} estimates; allowed: one each"
+        )
+    return lengths
+
+
 def _binned(place: IntArray, mass: FloatArray, size: int) -> FloatArray:
     return np.asarray(np.bincount(place, mass, size), dtype=np.float64)
 
@@ -279,7 +290,7 @@ def _listed(process: Drift, rule: Rule, cost: Cost, smoothing: float, start: flo
     for i in range(n):
         if not waiting[i]:
             continue
-        lengths = rule(np.array(list(waiting[i])))
+        lengths = _lengths(rule, np.array(list(waiting[i])))
         for (estimate, chance), kappa in zip(waiting[i].items(), lengths, strict=True):
             drafts = min(int(kappa), n - 1 - i) if process.truncate else int(kappa)
             price += chance * cost.base(drafts)
@@ -307,9 +318,7 @@ class _Moves:
     def __init__(self, rule: Rule, smoothing: float, points: int, longest: int | None = None) -> None:
         self.rule, self.smoothing, self.points = rule, smoothing, points
         self.grid = np.linspace(0.0, 1.0, points)
-        self.kappas = np.asarray(rule(self.grid), dtype=np.int64)
-        if self.kappas.shape != self.grid.shape or self.kappas.min() < 0 or self.kappas.max() > KAPPA_LIMIT:
-            raise ParameterError("rule", f"rule gives lengths out of range; allowed: one in 0 … {KAPPA_LIMIT} each")
+        self.kappas = _lengths(rule, self.grid)
         if longest is not None:
             self.kappas = np.minimum(self.kappas, longest)
         self.first = np.concatenate(([0], np.cumsum(self.kappas + 1)[:-1]))
@@ -339,5 +348,5 @@ class _Moves:
 
 
 def _check_points(points: int) -> None:
-    if not (101 <= points <= 100_001 and points % 2 == 1):
+    if not (isinstance(points, Integral) and 101 <= points <= 100_001 and points % 2 == 1):
         raise ParameterError("points", f"points = {points} is out of range; allowed: odd, 101 ≤ points ≤ 100001")

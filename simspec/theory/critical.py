@@ -13,13 +13,13 @@ from functools import partial
 import numpy as np
 
 from simspec.model.cost import Cost
+from simspec.model.errors import ParameterError
 from simspec.theory.article.speed import kappa_star_as_coded
 from simspec.theory.article.threshold import alpha_c_formula, kappa_09_r1
 from simspec.theory.closed import break_even_alpha, kappa_for_share
-from simspec.theory.emission import tail_staircase
 from simspec.theory.judged import complete_rejection_threshold
 from simspec.theory.law import FloatArray
-from simspec.theory.ranges import check_inside, check_least, check_positive
+from simspec.theory.ranges import check_inside, check_whole
 from simspec.theory.step_rates import (
     GUARD,
     best_speedup,
@@ -31,6 +31,7 @@ from simspec.theory.step_rates import (
     share_step_alpha,
     staircase,
 )
+from simspec.theory.tail_steps import tail_staircase
 
 STEP_SOURCE = "Leviathan, Kalman, Matias (2023), Theorem 3.8, in whole κ"
 SHARE_SOURCE = "the article, section 4.1, asked of the throughput in whole κ"
@@ -273,7 +274,7 @@ def critical_alphas(cost: Cost, kappa: int = 4, tokens: int = 128) -> tuple[Crit
     >>> found["break-even"], round(found["κ* 4|5"], 4), round(found["P(all rejected) = 1%"], 4)
     (0.1, 0.7323, 0.6838)
     """
-    check_least("kappa", kappa, 1)
+    check_whole("kappa", kappa, 1)
     per_draft_of(cost)
     rows = [CriticalAlpha(d.name, d.family, d.at(cost, kappa), d.words, d.source) for d in DEFINITIONS]
     for k, alpha in enumerate(staircase(cost, STEPS)):
@@ -334,7 +335,7 @@ def surroundings(alpha: float, cost: Cost, rows: tuple[CriticalAlpha, ...]) -> S
     Raises
     ------
     ParameterError
-        If ``alpha`` is out of range, or the costs are tables.
+        If ``alpha`` is out of range, the costs are tables, or no row has a rate inside (0, 1).
 
     References
     ----------
@@ -348,8 +349,9 @@ def surroundings(alpha: float, cost: Cost, rows: tuple[CriticalAlpha, ...]) -> S
     ([('P99 κ 3|4', 0.7442), ('κ* 4|5', 0.7323)], 0.48)
     """
     check_inside("alpha", alpha, 0.1, 0.9)
-    check_positive("number of rows", len(rows))
     inside = [row for row in rows if 0.0 < row.alpha < 1.0]
+    if not inside:
+        raise ParameterError("rows", f"rows: none of {len(rows)} lies inside (0, 1); allowed: at least one that does")
     nearest = tuple(sorted(inside, key=lambda row: abs(row.alpha - alpha)))
     places = np.array([row.alpha for row in inside])
     others = np.linspace(*USUAL_RATES, 4501)

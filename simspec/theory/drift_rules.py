@@ -18,7 +18,7 @@ from simspec.theory.controller import plug_in_kappas
 from simspec.theory.generations import GenerationRows
 from simspec.theory.law import FloatArray
 from simspec.theory.plans import Plan, optimal_plan
-from simspec.theory.ranges import check_kappa, check_positive, check_range
+from simspec.theory.ranges import EXACT_KAPPA_LIMIT, as_numbers, check_kappa, check_positive, check_whole, whole_numbers
 
 IntArray = npt.NDArray[np.int64]
 RULE_KAPPA_LIMIT = 64
@@ -59,10 +59,9 @@ def plan_of(process: Drift, kappas: Sequence[int] | IntArray, cost: Cost) -> Pla
     >>> round(plan_of(drift, [4] * 1024, Cost(c_d=0.1)).speedup, 5)  # as `simspec.theory.generation` at kappa = 4
     2.10288
     """
-    lengths = np.asarray(kappas, dtype=np.int64)
+    lengths = whole_numbers("kappas", kappas, 0, EXACT_KAPPA_LIMIT)
     if lengths.shape != (process.n_tokens,):
         raise ParameterError("kappas", f"kappas has shape {lengths.shape}; allowed: one for each of {process.n_tokens}")
-    check_range("kappas", int(lengths.min()), 0, 1000)
     longest = int(lengths.max())
     check_kappa(process, longest)
     rows = GenerationRows(process, longest)
@@ -120,9 +119,14 @@ def threshold_kappas(process: Drift, rate: float | FloatArray, cost: Cost, kappa
     >>> threshold_kappas(drift, 2.0, Cost(c_d=0.2), 8)
     array([3, 3, 2, 1, 1, 0])
     """
-    going = np.broadcast_to(np.asarray(rate, dtype=np.float64), (process.n_tokens,))
-    check_positive("rate", float(going.min()))
-    check_range("kappa_max", kappa_max, 0, RULE_KAPPA_LIMIT)
+    going = as_numbers("rate", np.ravel(rate))
+    if going.size not in (1, process.n_tokens):
+        raise ParameterError(
+            "rate", f"rate has {going.size} entries; allowed: one, or one for each of {process.n_tokens}"
+        )
+    going = np.broadcast_to(going, (process.n_tokens,))
+    check_positive("rate", float(going.min()))  # nan is the least of what holds it
+    check_whole("kappa_max", kappa_max, 0, RULE_KAPPA_LIMIT)
     if cost.longest_draft is not None:
         raise ParameterError(
             "cost", "cost has tables, and the rule needs a price per draft; allowed: c0, c_d, c_v, c_r"
@@ -245,7 +249,7 @@ def closed_kappas(process: Drift, cost: Cost, kappa_max: int) -> IntArray:
     >>> closed_kappas(Drift(shape="table", alphas=[0.85, 0.7, 0.05]), Cost(c_d=0.1), 20)
     array([7, 4, 0])
     """
-    check_range("kappa_max", kappa_max, 0, RULE_KAPPA_LIMIT)
+    check_whole("kappa_max", kappa_max, 0, RULE_KAPPA_LIMIT)
     if cost.longest_draft is not None:
         raise ParameterError("cost", "cost has tables, and the closed form has none; allowed: c0, c_d, c_v, c_r")
     values = [kappa_star_continuous(alpha, cost) for alpha in process.rates()]
@@ -316,7 +320,7 @@ def stop_rules(process: Drift, cost: Cost, kappa_max: int = 40) -> StopRules:
     >>> found.fixed_kappa, round(found.fixed, 5), round(found.local, 5), round(found.optimal, 5)
     (4, 2.10288, 2.12979, 2.12988)
     """
-    check_range("kappa_max", kappa_max, 1, RULE_KAPPA_LIMIT)
+    check_whole("kappa_max", kappa_max, 1, RULE_KAPPA_LIMIT)
     best = optimum(process, cost, kappa_max)
     return StopRules(
         fixed_kappa=best.kappa_star,

@@ -19,16 +19,11 @@ from simspec.model.iid import Iid
 from simspec.model.markov import Markov
 from simspec.theory.carried import window_start_full
 from simspec.theory.law import FloatArray
-from simspec.theory.many_rates import ROUNDING, Starts, emission_rounds, rounds_tables, starts
-from simspec.theory.ranges import check_inside, check_kappa, check_range
-from simspec.theory.step_rates import per_draft_of
+from simspec.theory.many_rates import ROUNDING, Starts, rounds_tables, starts
+from simspec.theory.ranges import check_inside, check_kappa, check_positive, check_whole
 
 IntArray = npt.NDArray[np.int64]
 
-_SPARE = 6
-"""Drafts so much longer than the last step are tried too; the best one past a step has been at most 2 longer."""
-_NEAR = 0.01
-"""Rates so near a step are solved: one step of the scan, and a straight line over it cannot err by more."""
 TOKENS_LIMIT = 4096
 CELLS_LIMIT = 1e7
 """(κ + 1) × tokens × price of the dearest round in ticks: some 160 MB, and seconds at N = 128."""
@@ -46,6 +41,8 @@ class EmissionTime:
         Every possible time, in plain target steps, rising, and its probability.
     mean, sd : float
         Its mean and standard deviation.
+    error : float
+        No time is wrong by more than this for rounded prices; 0 if no ``tick`` was given.
 
     References
     ----------
@@ -58,6 +55,7 @@ class EmissionTime:
     probabilities: FloatArray
     mean: float
     sd: float
+    error: float = 0.0
 
     def quantile(self, level: float) -> float:
         """Smallest time by which a share ``level`` of sequences is out, 0 < level < 1.
@@ -73,7 +71,12 @@ class EmissionTime:
 
 
 def emission_time(
-    process: Iid | Markov, kappa: int, cost: Cost, tokens: int = 128, truncate: bool = True
+    process: Iid | Markov,
+    kappa: int,
+    cost: Cost,
+    tokens: int = 128,
+    truncate: bool = True,
+    tick: float | None = None,
 ) -> EmissionTime:
     """Exact law of the time to emit N tokens with a fixed draft length.
 
@@ -89,6 +92,9 @@ def emission_time(
         N, 1 ≤ tokens ≤ 4096.
     truncate : bool
         Whether a round drafts no more than is still needed besides its own token (default), or always κ.
+    tick : float, optional
+        Round the price of every kind of round to a multiple of this, > 0: for measured prices, whose own tick is too
+        small.  The law then has its ``error``, at most one tick per token.
 
     Returns
     -------
@@ -108,24 +114,34 @@ def emission_time(
     >>> law = emission_time(Iid(alpha=0.7), 4, Cost(c_d=0.1))
     >>> round(law.mean, 2), round(law.sd, 2)
     (64.93, 5.32)
+    >>> rounded = emission_time(Iid(alpha=0.7), 4, Cost(c_d=0.1023), tick=0.01)
+    >>> round(rounded.mean, 2), round(rounded.error, 2)
+    (65.38, 0.59)
     """
     if not isinstance(process, (Iid, Markov)):
         raise ParameterError("process", f"{process} has no exact law of the time here; allowed: iid, markov")
     check_kappa(process, kappa)
-    check_range("tokens", tokens, 1, TOKENS_LIMIT)
-    prices, rollback, tick = _ticks(cost, kappa)
+    check_whole("tokens", tokens, 1, TOKENS_LIMIT)
+    if tick is None:
+        prices, rollback, unit = _ticks(cost, kappa)
+    else:
+        check_positive("tick", tick)
+        prices, rollback, unit = _rounded(cost, kappa, Fraction(repr(float(tick))))
     cells = (kappa + 1) * tokens * (max(prices) + rollback)
     if cells > CELLS_LIMIT:
+        enough = 10.0 ** math.ceil(math.log10(float(unit) * cells / CELLS_LIMIT))
         raise ParameterError(
             "cost",
-            f"cost: {cost} at kappa = {kappa} and {tokens} tokens needs {cells:.2g} cells of {float(tick):g} steps; "
-            f"allowed: {CELLS_LIMIT:.0e}, so round the prices or ask for fewer tokens",
+            f"cost: {cost} at kappa = {kappa} and {tokens} tokens needs {cells:.2g} cells of {float(unit):g} steps; "
+            f"allowed: {CELLS_LIMIT:.0e}, so round the prices, tick = {enough:g}, or ask for fewer tokens",
         )
     law = _law(process, kappa, tokens, prices, rollback, truncate)
     there = np.flatnonzero(law > 0.0)
-    times, chances = np.asarray(there * float(tick), dtype=np.float64), law[there]
+    times, chances = np.asarray(there * float(unit), dtype=np.float64), law[there]
     mean = float(chances @ times)
-    return EmissionTime(kappa, tokens, times, chances, mean, math.sqrt(float(chances @ (times - mean) ** 2)))
+    sd = math.sqrt(float(chances @ (times - mean) ** 2))
+    error = 0.0 if tick is None else tokens * _most_off(cost, prices, rollback, float(unit))  # N rounds at most
+    return EmissionTime(kappa, tokens, times, chances, mean, sd, error)
 
 
 def _ticks(cost: Cost, kappa: int) -> tuple[list[int], int, Fraction]:
@@ -136,6 +152,17 @@ def _ticks(cost: Cost, kappa: int) -> tuple[list[int], int, Fraction]:
     common = math.gcd(*(int(price * below) for price in (*bases, rollback)))
     tick = Fraction(common, below)
     return [int(price / tick) for price in bases], int(rollback / tick), tick
+
+
+def _rounded(cost: Cost, kappa: int, tick: Fraction) -> tuple[list[int], int, Fraction]:
+    bases = [round(_decimal(cost.base(drafts)) / tick) for drafts in range(kappa + 1)]
+    return bases, round(_decimal(cost.c_r) / tick), tick
+
+
+def _most_off(cost: Cost, prices: list[int], rollback: int, tick: float) -> float:
+    """How far the price of a round may be from its rounded one."""
+    base = max(abs(cost.base(drafts) - price * tick) for drafts, price in enumerate(prices))
+    return base + abs(cost.c_r - rollback * tick)
 
 
 def _decimal(price: float) -> Fraction:
@@ -206,119 +233,3 @@ def shortest_best(times: FloatArray) -> IntArray:
     array(1)
     """
     return np.asarray((times <= times.min(axis=-1, keepdims=True) + 1e-9).argmax(axis=-1), dtype=np.int64)
-
-
-def tail_staircase(cost: Cost, kappa_max: int = 8, tokens: int = 128, level: float = 0.99) -> tuple[float, ...]:
-    """Acceptance rates at which the draft length that is best for slow sequences first exceeds 0, 1, …, kappa_max − 1.
-
-    Parameters
-    ----------
-    cost : Cost
-        Prices with c_r = 0; no cost tables.
-    kappa_max : int
-        Number of steps, 1 ≤ kappa_max ≤ 32.
-    tokens : int
-        N, 1 ≤ tokens ≤ 4096.
-    level : float
-        Quantile of the time to emit N tokens, 0 < level < 1.
-
-    Returns
-    -------
-    tuple of float
-        The first such rate; ``nan`` where there is none.  The time is a whole number of rounds times their price, so
-        the best κ may fall back once or twice above its first step.
-
-    Raises
-    ------
-    ParameterError
-        If an argument is out of range, c_r > 0 or the costs are tables.
-
-    References
-    ----------
-    docs/theory.md section 7: what is true of the article's section 4.2.  `simspec.theory.staircase` is the same for the
-    mean.
-
-    Examples
-    --------
-    >>> [round(alpha, 3) for alpha in tail_staircase(Cost(c_d=0.2), 3, tokens=64)]
-    [0.344, 0.641, 0.791]
-    """
-    per_draft_of(cost)
-    check_range("kappa_max", kappa_max, 1, 32)
-    check_range("tokens", tokens, 1, TOKENS_LIMIT)
-    check_inside("level", level, 0, 1)
-    check_range("c_r", cost.c_r, 0, 0)
-    longest = kappa_max + _SPARE
-    prices = np.array([cost.base(kappa) for kappa in range(longest + 1)])
-    roots = [_Roots(kappa, tokens, level) for kappa in range(longest + 1)]
-    found = _first_beyond(roots, prices, kappa_max)
-    for own in roots:
-        own.polish(found)
-    return tuple(float(alpha) for alpha in _first_beyond(roots, prices, kappa_max))
-
-
-def _first_beyond(roots: list[_Roots], prices: FloatArray, kappa_max: int) -> FloatArray:
-    """The first rate at which the best κ exceeds each of 0 … kappa_max − 1; NaN if none."""
-    breaks = np.sort([own.rates for own in roots], axis=1)
-    rates = np.unique(breaks[(breaks > 0.0) & (breaks < 1.0)])  # between them no quantile changes
-    rounds = np.array([own.size - np.searchsorted(own, rates, side="right") for own in breaks])
-    best = shortest_best((rounds * prices[:, None]).T)
-    beyond = [rates[best > kappa] for kappa in range(kappa_max)]
-    return np.array([some[0] if some.size else math.nan for some in beyond])
-
-
-class _Roots:
-    """The least rate at which r rounds of κ drafts emit N tokens with a share ``level``, for r = 0 … N; inf if none.
-
-    A scan brackets them and they are placed on a straight line of the log-odds; `polish` solves those that matter.
-    """
-
-    def __init__(self, kappa: int, tokens: int, level: float) -> None:
-        self.kappa, self.tokens, self.level = kappa, tokens, level
-        self.rates = np.full(tokens + 1, np.inf)
-        self.rates[tokens] = 0.0
-        self.rounds = np.arange(-(-tokens // (kappa + 1)), tokens)
-        if not self.rounds.size:
-            return
-        scan = np.linspace(0.0, 1.0, 101)
-        share = np.cumsum(emission_rounds(starts(scan), kappa, tokens), axis=1)[:, self.rounds]
-        odds = _log_odds(share, level)
-        at = np.argmax(odds >= 0.0, axis=0)  # at rate 1 all are; at 0 none is
-        here = np.arange(self.rounds.size)
-        self.ends = scan[at - 1], scan[at], odds[at - 1, here], odds[at, here]
-        low, high, below, above = self.ends
-        self.rates[self.rounds] = low + (high - low) * below / (below - above)
-
-    def polish(self, places: FloatArray) -> None:
-        """Solve to 1e-9 in log-odds what lies near the places: false position, the end that stays halved (Illinois)."""
-        gaps = np.abs(self.rates[self.rounds][:, None] - places)
-        near = np.flatnonzero((gaps < _NEAR).any(axis=1))
-        if not near.size:
-            return
-        low, high, below, above = (end[near] for end in self.ends)
-        for _ in range(60):
-            middle = low + (high - low) * below / (below - above)
-            here = _log_odds(_share_emitted(middle, self.rounds[near], self.kappa, self.tokens), self.level)
-            if (np.abs(here) < 1e-9).all():
-                break
-            up = here >= 0.0
-            low, high = np.where(up, low, middle), np.where(up, middle, high)
-            below, above = np.where(up, 0.5 * below, here), np.where(up, here, 0.5 * above)
-        self.rates[self.rounds[near]] = middle
-
-
-def _log_odds(share: FloatArray, level: float) -> FloatArray:
-    """Above 0 where ``share`` exceeds ``level``, and nearly straight as a function of the rate."""
-    inside = np.clip(share, 1e-300, 1.0 - 1e-16)
-    return np.asarray(np.log(inside / (1.0 - inside)) - math.log(level / (1.0 - level)))
-
-
-def _share_emitted(rates: FloatArray, rounds: IntArray, kappa: int, tokens: int) -> FloatArray:
-    """Chance that so many rounds emit N tokens, one rate for each: the law of A, convolved with itself by Fourier."""
-    powers = np.power(rates[:, None], np.arange(kappa + 1.0))
-    pmf = np.hstack([powers[:, :-1] * (1.0 - rates[:, None]), powers[:, -1:]])
-    size = 1 << int(kappa * rounds.max()).bit_length()
-    wave = np.fft.rfft(pmf, size)
-    law = np.fft.irfft(np.exp(rounds[:, None] * np.log(np.where(wave == 0.0, 1e-300, wave))), size)
-    enough = np.arange(size) >= (tokens - rounds)[:, None]
-    return np.asarray((law * enough).sum(axis=1))

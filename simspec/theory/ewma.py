@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,10 +15,15 @@ import numpy.typing as npt
 from simspec.theory.law import FloatArray
 from simspec.theory.ranges import check_inside, check_range
 
-_CELLS = 1 << 14
-"""Grid of the law of the estimate; four times as many cells change P(estimate < .6) by 2e-8."""
-_FORGOTTEN = 1e-10
-"""Weight of the start below which an estimate is called stationary."""
+_TERMS, _BLOCK = 1 << 17, 64
+"""Most terms of the sine series of P(estimate < level), and how many are taken first; then as many as there were."""
+_NOTHING = 1e-12
+"""Sum of the sizes of a block of terms after which no further one is taken."""
+_NEAR = 0.3
+"""Angle from which on all further outcomes together are known by their cumulants."""
+_CUMULANTS = 16
+_SMOOTHEST = 1.0 - 1e-6
+_RAREST = 0.02
 
 
 @dataclass(frozen=True)
@@ -165,7 +169,7 @@ def ewma_drift_bias(slope: float, smoothing: float = 0.85) -> float:
     Parameters
     ----------
     slope : float
-        Change of the rate per outcome.
+        Change of the rate per outcome, −1 ≤ slope ≤ 1.
     smoothing : float
         λ, 0 ≤ smoothing < 1.
 
@@ -177,13 +181,14 @@ def ewma_drift_bias(slope: float, smoothing: float = 0.85) -> float:
     Raises
     ------
     ParameterError
-        If ``smoothing`` is out of range.
+        If an argument is out of range.
 
     Examples
     --------
     >>> round(ewma_drift_bias((0.85 - 0.62) / 49), 4)
     0.0266
     """
+    check_range("slope", slope, -1, 1)
     _check(smoothing)
     return slope * smoothing / (1.0 - smoothing)
 
@@ -194,16 +199,17 @@ def ewma_below(alpha: float, level: float, smoothing: float = 0.85) -> float:
     Parameters
     ----------
     alpha : float
-        Acceptance rate of one examined draft, 0 ≤ alpha ≤ 1.
+        Acceptance rate of one examined draft: 0, 1, or .02 ≤ alpha ≤ .98; a rarer outcome makes a law of steps.
     level : float
         The level, 0 ≤ level ≤ 1.
     smoothing : float
-        λ, ½ ≤ smoothing < 1: below ½ the law of the estimate is no longer smooth.
+        λ, max(alpha, 1 − alpha) ≤ smoothing ≤ .999999, and at least ½: below, the law of the estimate is too rough.
 
     Returns
     -------
     float
-        Long-run P(estimate < level), to about 1e-7.
+        Long-run P(estimate < level), to 1e-6 at the least smoothing and to 1e-9 where the rarer outcome has 1½ times
+        its chance there.
 
     Raises
     ------
@@ -212,8 +218,10 @@ def ewma_below(alpha: float, level: float, smoothing: float = 0.85) -> float:
 
     Notes
     -----
-    The stationary law is F(x) = αF((x − 1 + λ)/λ) + (1 − α)F(x/λ), a Bernoulli convolution; iterating the equation
-    forgets the start like λ^n.
+    The estimate is (1 − λ) Σ λ^k A_k, a Bernoulli convolution.  With φ its characteristic function, a square wave in
+    place of the step gives F(x) = ½ + Σ 2/(πn) Im(e^(iπnx) φ(−πn)) over odd n, without an error but that of the terms
+    left out.  |φ(t)| falls like t^−γ with γ = ln max(α, 1 − α)/ln λ, which is 1 or more in the range allowed.  Below
+    λ = α^α(1 − α)^(1 − α) the law has no density at all.
 
     References
     ----------
@@ -226,37 +234,46 @@ def ewma_below(alpha: float, level: float, smoothing: float = 0.85) -> float:
     """
     check_range("alpha", alpha, 0, 1)
     check_range("level", level, 0, 1)
-    _check(smoothing)
-    check_range("smoothing", smoothing, 0.5, 1)
     if alpha in (0.0, 1.0):
+        _check(smoothing)
         return float(level > alpha)
-    return float(np.interp(level, np.linspace(0.0, 1.0, _CELLS + 1), _stationary_law(alpha, smoothing)))
+    check_range("alpha", alpha, _RAREST, 1.0 - _RAREST)
+    check_range("smoothing", smoothing, max(alpha, 1.0 - alpha), _SMOOTHEST)
+    total, first, last = 0.5, 0, _BLOCK
+    while first < _TERMS:
+        t = math.pi * (2.0 * np.arange(first, last) + 1.0)
+        terms = 2.0 / t * _transform(alpha, smoothing, np.asarray(-t, np.float64)) * np.exp(1j * level * t)
+        total += float(terms.imag.sum())
+        if np.abs(terms).sum() < _NOTHING:
+            break
+        first, last = last, 2 * last
+    return min(max(total, 0.0), 1.0)
 
 
-@functools.lru_cache(maxsize=16)
-def _stationary_law(alpha: float, smoothing: float) -> FloatArray:
-    x = np.linspace(0.0, 1.0, _CELLS + 1)
-    law = (x >= alpha).astype(np.float64)
-    after_accepted, after_rejected = _places((x - 1.0 + smoothing) / smoothing), _places(x / smoothing)
-    for _ in range(math.ceil(math.log(_FORGOTTEN) / math.log(smoothing))):
-        law = alpha * _read(law, after_accepted) + (1.0 - alpha) * _read(law, after_rejected)
-        law[0], law[-1] = 0.0, 1.0
-    return law
+def _transform(alpha: float, smoothing: float, t: FloatArray) -> npt.NDArray[np.complex128]:
+    """E exp(it·estimate): outcomes one by one while their angle is large, the rest by cumulants."""
+    angle = (1.0 - smoothing) * t
+    many = max(0, math.ceil(math.log(_NEAR / float(np.abs(angle).max())) / math.log(smoothing)))
+    found = np.ones(t.shape, np.complex128)
+    for _ in range(many):
+        found *= 1.0 - alpha + alpha * np.exp(1j * angle)
+        if not (np.abs(found) > _NOTHING**2).any():
+            return found
+        angle = smoothing * angle
+    power, rest = np.ones(t.shape, np.complex128), np.zeros(t.shape, np.complex128)
+    for j, cumulant in enumerate(_cumulants(alpha), start=1):
+        power = power * 1j * angle / j
+        rest += cumulant * power / (1.0 - smoothing**j)
+    return np.asarray(found * np.exp(rest))
 
 
-_Places = tuple[npt.NDArray[np.int64], FloatArray]
-
-
-def _places(at: FloatArray) -> _Places:
-    """Cell and share of the way through it, of points that may lie outside [0, 1]."""
-    scaled = np.clip(at, 0.0, 1.0) * _CELLS
-    cell = np.minimum(scaled.astype(np.int64), _CELLS - 1)
-    return cell, scaled - cell
-
-
-def _read(law: FloatArray, places: _Places) -> FloatArray:
-    cell, share = places
-    return np.asarray(law[cell] + share * (law[cell + 1] - law[cell]))
+def _cumulants(alpha: float) -> list[float]:
+    """Of one outcome: the first is α, each further one α(1 − α) times the derivative of the last in α."""
+    found, polynomial = [], np.polynomial.Polynomial([0.0, 1.0])
+    for _ in range(_CUMULANTS):
+        found.append(float(polynomial(alpha)))
+        polynomial = np.polynomial.Polynomial([0.0, 1.0, -1.0]) * polynomial.deriv()
+    return found
 
 
 def _check(smoothing: float) -> None:

@@ -15,7 +15,7 @@ from simspec.model.errors import ParameterError
 from simspec.theory.closed import speedup_continuous
 from simspec.theory.law import FloatArray
 from simspec.theory.multidraft import DRAWS_LIMIT, k_seq, naive_matching, recursive_rejection
-from simspec.theory.ranges import EXACT_KAPPA_LIMIT, check_range
+from simspec.theory.ranges import EXACT_KAPPA_LIMIT, check_range, check_whole
 from simspec.theory.token_laws import Law, as_pair
 from simspec.theory.transport import transport_optimum
 
@@ -81,7 +81,7 @@ def acceptance_by_draws(target: Law, draft: Law, most: int = 16) -> ManyDrafts:
     (array([0.7  , 0.86 , 0.988]), array([0.7  , 0.76 , 0.808]), 1.0)
     """
     p, q = as_pair(target, draft)
-    check_range("most", most, 1, DRAWS_LIMIT)
+    check_whole("most", most, 1, DRAWS_LIMIT)
     draws = np.arange(1, most + 1)
     alpha = float(np.minimum(p, q).sum())
     drawn = 1.0 - (1.0 - q) ** draws[:, None]
@@ -130,7 +130,7 @@ def transport_programme(target: Law, draft: Law, draws: int) -> float:
     from scipy.sparse import coo_array
 
     p, q = as_pair(target, draft)
-    check_range("draws", draws, 1, DRAWS_LIMIT)
+    check_whole("draws", draws, 1, DRAWS_LIMIT)
     tokens = [int(token) for token in np.flatnonzero(q)]
     many = math.comb(len(tokens) + draws - 1, draws)
     if many > PROGRAMME_LIMIT:
@@ -187,8 +187,8 @@ def many_drafts_speedup(acceptance: float, kappa: int, draws: int, cost: Cost, s
     [2.7019, 3.5714]
     """
     check_range("acceptance", acceptance, 0, 1)
-    check_range("kappa", kappa, 0, EXACT_KAPPA_LIMIT)
-    check_range("draws", draws, 1, DRAWS_LIMIT)
+    check_whole("kappa", kappa, 0, EXACT_KAPPA_LIMIT)
+    check_whole("draws", draws, 1, DRAWS_LIMIT)
     if cost.longest_draft is not None:
         raise ParameterError("cost", "cost has tables, which price one draft; allowed: c0, c_d, c_v, c_r")
     per_position = Cost(c0=cost.c0, c_d=cost.c_d * (draws if serial else 1), c_v=cost.c_v * draws, c_r=cost.c_r)

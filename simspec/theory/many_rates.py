@@ -6,6 +6,7 @@ draft with chance a; i.i.d. drafts have s_R = s_F = a = α.  Everything here is 
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,8 @@ from simspec.theory.law import FloatArray
 
 ROUNDING = 1e-12
 """A quantile is not missed for the roundings of a sum of probabilities."""
+_BLOCK = 32
+"""Rates whose laws are made together: they stay in the cache, and memory does not grow with the number of rates."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,21 +112,19 @@ def emission_rounds(chain: Starts, kappa: int, tokens: int, start_full: FloatArr
         return none[:, ::-1].copy()
     again = chain.again[:, None]
     firsts = [chain.after_reject[:, None], chain.after_full[:, None]][: 1 + chain.carried]
-    laws = [[none] for _ in firsts]
+    recent = [deque([none] * (kappa + 1), kappa + 1) for _ in firsts]  # laws of 1, 2, … κ + 1 fewer tokens
     tail = again ** (kappa - 1)
     # Σ aⁱ of the laws after i further acceptances and a rejection, i = 0 … κ − 2, kept up instead of summed anew
     middle = none * (np.power(again, np.arange(kappa - 1)).sum(axis=1, keepdims=True))
-    for left in range(1, tokens + 1):
-        middle = again * middle + laws[0][max(left - 2, 0)] - tail * laws[0][max(left - 1 - kappa, 0)]
-        if kappa == 1:
-            middle = np.zeros_like(none)
-        rejected, full = laws[0][left - 1], laws[-1][max(left - 1 - kappa, 0)]
-        for first, mine in zip(firsts, laws, strict=True):
-            law = (1.0 - first) * rejected + first * ((1.0 - again) * middle + tail * full)
-            mine.append(np.concatenate([np.zeros((rates, 1)), law[:, :-1]], axis=1))
+    for _ in range(tokens):
+        middle = again * middle + recent[0][1] - tail * recent[0][kappa] if kappa > 1 else np.zeros_like(none)
+        rejected, full = recent[0][0], recent[-1][kappa]
+        ahead = (1.0 - again) * middle + tail * full
+        for law, mine in zip([(1.0 - first) * rejected + first * ahead for first in firsts], recent, strict=True):
+            mine.appendleft(np.concatenate([np.zeros((rates, 1)), law[:, :-1]], axis=1))
     if not chain.carried or start_full is None:
-        return laws[0][tokens]
-    return np.asarray((1.0 - start_full[:, None]) * laws[0][tokens] + start_full[:, None] * laws[1][tokens])
+        return recent[0][0]
+    return np.asarray((1.0 - start_full[:, None]) * recent[0][0] + start_full[:, None] * recent[1][0])
 
 
 def rounds_quantile(law: FloatArray, level: float) -> FloatArray:
@@ -148,6 +149,12 @@ def rounds_tables(chain: Starts, kappa_max: int, tokens: int, level: float) -> t
     (array([[3.  , 2.25]]), array([[3., 3.]]))
     """
     _, full = long_run(chain, kappa_max)
-    laws = (emission_rounds(chain, kappa, tokens, full[:, kappa]) for kappa in range(kappa_max + 1))
-    found = [(law @ np.arange(tokens + 1.0), rounds_quantile(law, level)) for law in laws]
-    return np.stack([mean for mean, _ in found], axis=1), np.stack([most for _, most in found], axis=1)
+    means, most = np.empty_like(full), np.empty_like(full)
+    for first in range(0, chain.again.size, _BLOCK):
+        some = slice(first, first + _BLOCK)
+        own = Starts(chain.after_reject[some], chain.after_full[some], chain.again[some], chain.carried)
+        for kappa in range(kappa_max + 1):
+            law = emission_rounds(own, kappa, tokens, full[some, kappa])
+            means[some, kappa] = law @ np.arange(tokens + 1.0)
+            most[some, kappa] = rounds_quantile(law, level)
+    return means, most

@@ -7,7 +7,7 @@ import math
 from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
 from simspec.theory.closed import break_even_alpha, kappa_star_continuous, speedup_continuous
-from simspec.theory.ranges import EXACT_KAPPA_LIMIT, check_inside, check_least, check_positive, check_range
+from simspec.theory.ranges import EXACT_KAPPA_LIMIT, check_inside, check_positive, check_whole
 
 GUARD = 0.25
 """Relative fluctuation above which the article's guide 2 (section 7) lowers κ."""
@@ -50,7 +50,7 @@ def step_alpha(kappa: int, cost: Cost) -> float:
     >>> [round(step_alpha(kappa, Cost(c_d=0.1)), 4) for kappa in (0, 3, 4, 5)]
     [0.1, 0.6525, 0.7323, 0.7878]
     """
-    check_range("kappa", kappa, 0, EXACT_KAPPA_LIMIT)
+    check_whole("kappa", kappa, 0, EXACT_KAPPA_LIMIT)
     per_draft = per_draft_of(cost)
     if per_draft >= cost.c0:
         return math.inf
@@ -101,7 +101,7 @@ def staircase(cost: Cost, kappa_max: int = STEPS) -> tuple[float, ...]:
     >>> [round(alpha, 4) for alpha in staircase(Cost(c_d=0.1), 6)]
     [0.1, 0.3504, 0.533, 0.6525, 0.7323, 0.7878]
     """
-    check_range("kappa_max", kappa_max, 1, EXACT_KAPPA_LIMIT)
+    check_whole("kappa_max", kappa_max, 1, EXACT_KAPPA_LIMIT)
     return tuple(step_alpha(kappa, cost) for kappa in range(kappa_max))
 
 
@@ -136,7 +136,7 @@ def share_step_alpha(kappa: int, cost: Cost, share: float = 0.9) -> float:
     >>> [round(share_step_alpha(kappa, Cost(c_d=0.1)), 4) for kappa in (1, 2, 3)]
     [0.5596, 0.729, 0.8183]
     """
-    check_range("kappa", kappa, 0, EXACT_KAPPA_LIMIT - 1)
+    check_whole("kappa", kappa, 0, EXACT_KAPPA_LIMIT - 1)
     check_inside("share", share, 0, 1)
     if not 0.0 < per_draft_of(cost) < cost.c0:
         return math.nan
@@ -178,7 +178,7 @@ def most_variable_alpha(kappa: int) -> float:
     >>> [round(most_variable_alpha(kappa), 4) for kappa in (1, 3, 4)]
     [0.5, 0.7286, 0.7805]
     """
-    check_range("kappa", kappa, 1, EXACT_KAPPA_LIMIT)
+    check_whole("kappa", kappa, 1, EXACT_KAPPA_LIMIT)
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
@@ -214,7 +214,7 @@ def guard_alpha(cost: Cost, level: float = GUARD, whole: bool = True) -> float:
     Raises
     ------
     ParameterError
-        If ``level`` is not positive or the costs are tables.
+        If ``level`` is not positive, so low that the best draft would be longer than 1000, or the costs are tables.
 
     References
     ----------
@@ -231,6 +231,11 @@ def guard_alpha(cost: Cost, level: float = GUARD, whole: bool = True) -> float:
         return math.nan
     if not whole:
         return _guard_continuous(cost, level)
+    if fluctuation_alpha_b(EXACT_KAPPA_LIMIT, level) >= step_alpha(EXACT_KAPPA_LIMIT, cost):
+        raise ParameterError(
+            "level", f"level = {level:g} lets the guard fire up to a best draft length above {EXACT_KAPPA_LIMIT}; "
+            "allowed: a higher level, or whole = False"
+        )  # fmt: skip
     kappa = 1
     while fluctuation_alpha_b(kappa, level) >= step_alpha(kappa, cost):  # still fires where κ + 1 takes over
         kappa += 1
@@ -275,7 +280,7 @@ def fluctuation_alpha_a(kappa: int, level: float = 0.2) -> float:
     >>> round(fluctuation_alpha_a(4), 4), fluctuation_alpha_a(7)
     (0.8, nan)
     """
-    check_least("kappa", kappa, 1)
+    check_whole("kappa", kappa, 1)
     check_positive("level", level)
     inside = 1.0 - 4.0 * kappa * level**2
     return 0.5 * (1.0 + math.sqrt(inside)) if inside >= 0 else math.nan
@@ -310,7 +315,7 @@ def fluctuation_alpha_b(kappa: int, level: float = 0.2) -> float:
     >>> round(fluctuation_alpha_b(4), 4), round(fluctuation_alpha_b(1, 0.25), 4)
     (0.8621, 0.9412)
     """
-    check_least("kappa", kappa, 1)
+    check_whole("kappa", kappa, 1)
     check_positive("level", level)
     return 1.0 / (1.0 + kappa * level**2)
 

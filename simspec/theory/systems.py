@@ -10,7 +10,7 @@ import numpy as np
 
 from simspec.model.errors import ParameterError
 from simspec.theory.law import FloatArray, moments
-from simspec.theory.ranges import EXACT_KAPPA_LIMIT, check_least, check_range
+from simspec.theory.ranges import EXACT_KAPPA_LIMIT, as_numbers, check_finite, check_least, check_range, check_whole
 
 _NEARLY_SURE = 0.1
 """Below this (1 − α)(κ + 1) the closed variance loses digits, and the drafts that are lost are counted instead."""
@@ -85,7 +85,7 @@ def accepted_variance(alpha: float, kappa: int) -> float:
     (2.42182, 0.84)
     """
     check_range("alpha", alpha, 0, 1)
-    check_range("kappa", kappa, 0, EXACT_KAPPA_LIMIT)
+    check_whole("kappa", kappa, 0, EXACT_KAPPA_LIMIT)
     miss = 1.0 - alpha
     if miss * (kappa + 1) < _NEARLY_SURE:
         lost = np.arange(1.0, kappa + 1)
@@ -156,7 +156,7 @@ def expected_accepted_random_rate(alphas: Sequence[float], weights: Sequence[flo
     >>> round(expected_accepted_random_rate([0.4, 0.9], [1, 1], 4), 5), round(expected_accepted(0.65, 4), 5)
     (1.87235, 1.52563)
     """
-    rates, shares = _rates("alphas", alphas), np.asarray(weights, np.float64)
+    rates, shares = _rates("alphas", alphas), as_numbers("weights", weights)
     if shares.shape != rates.shape or not (shares >= 0.0).all() or not 0.0 < shares.sum() < math.inf:
         raise ParameterError(
             "weights",
@@ -223,9 +223,9 @@ def lookahead_step(alpha: float, gamma: int, candidates: int, period: float = 1.
     [1.9375, 3.8295, 4.4719]
     """
     check_range("alpha", alpha, 0, 1)
-    check_range("gamma", gamma, 0, EXACT_KAPPA_LIMIT)
-    check_least("candidates", candidates, 1)
-    check_least("period", period, 1)
+    check_whole("gamma", gamma, 0, EXACT_KAPPA_LIMIT)
+    check_whole("candidates", candidates, 1)
+    check_finite("period", period, 1)
     below = np.append((1.0 - np.power(alpha, np.arange(1.0, gamma + 1))) ** candidates, 1.0)  # P(best < j), j = 1 …
     pmf = np.diff(below, prepend=0.0)
     mean, _ = moments(pmf)
@@ -233,9 +233,7 @@ def lookahead_step(alpha: float, gamma: int, candidates: int, period: float = 1.
 
 
 def _rates(key: str, alphas: Sequence[float]) -> FloatArray:
-    rates = np.asarray(alphas, np.float64)
-    if rates.ndim != 1 or rates.size == 0:
-        raise ParameterError(key, f"{key} = {alphas!r} is no list of rates; allowed: one or more numbers in [0, 1]")
+    rates = as_numbers(key, alphas, "rates")
     for rate in rates:
         check_range(key, float(rate), 0, 1)
     return rates

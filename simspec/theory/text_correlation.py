@@ -17,7 +17,7 @@ from simspec.model.errors import ParameterError
 from simspec.model.markov import Markov
 from simspec.theory.lanes import long_run_law
 from simspec.theory.law import FloatArray
-from simspec.theory.ranges import check_inside, check_range
+from simspec.theory.ranges import check_inside, check_whole
 
 LAGS_LIMIT = 10_000
 
@@ -92,7 +92,7 @@ def acceptance_correlation(
     >>> round(found.alpha, 6), found.rho.round(6)  # only context 1, rate ½, ever rejects
     (0.916667, array([-0.090909, -0.036364, -0.014545]))
     """
-    check_range("lags", lags, 1, LAGS_LIMIT)
+    check_whole("lags", lags, 1, LAGS_LIMIT)
     if path not in ("text", "draft"):
         raise ParameterError("path", f'path = {path!r} is unknown; allowed: "text" or "draft"')
     target, draft = np.array(normalised(process.target)), np.array(normalised(process.draft))

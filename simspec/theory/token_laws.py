@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from simspec.model.errors import ParameterError
+from simspec.model.errors import ParameterError, shown
 from simspec.theory.law import FloatArray
 
 VOCABULARY_LIMIT = 1_000_000
@@ -37,8 +37,8 @@ def as_law(key: str, values: Law, size: int | None = None) -> FloatArray:
     Raises
     ------
     ParameterError
-        If the list is empty, too long, of another length than ``size``, has an entry that is no probability, or does
-        not add up to 1.
+        If it is no list of numbers, empty, too long, of another length than ``size``, has an entry that is no
+        probability, or does not add up to 1.
 
     Examples
     --------
@@ -49,7 +49,12 @@ def as_law(key: str, values: Law, size: int | None = None) -> FloatArray:
     ...
     simspec.model.errors.ParameterError: target adds up to 0.8; allowed: a sum of 1
     """
-    law = np.array(values, dtype=np.float64)
+    try:
+        law = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):  # words, or rows of unequal length
+        raise ParameterError(
+            key, f"{key} = {shown(values)} is no list of numbers; allowed: probabilities by token"
+        ) from None
     if law.ndim != 1 or not 1 <= law.size <= VOCABULARY_LIMIT:
         raise ParameterError(key, f"{key} has shape {law.shape}; allowed: a list of 1 to {VOCABULARY_LIMIT:,} numbers")
     if size is not None and law.size != size:

@@ -304,6 +304,7 @@ def test_the_sentence_on_74_says_what_the_last_round_does():
         assert figure in text
     assert "0.7442 if every round drafts all κ" in text
     assert "from 0.7363 to 0.7391 if the last drafts no more than is still needed" in text
+    assert "at 0.7344 already where a draft costs 0.0999" in text
     wins = [
         slowest_hundredth(alpha, 4, 128) < slowest_hundredth(alpha, 3, 128) for alpha in (0.7362, 0.7363, 0.739, 0.7391)
     ]

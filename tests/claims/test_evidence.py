@@ -48,10 +48,11 @@ from simspec.claims.witness_laws import (
     variance_over_binomial,
     variance_over_geometric,
 )
+from simspec.claims.witness_yours import yours
 from simspec.evidence.dense import DenseTrace
 from simspec.evidence.files import traces_of
 from simspec.evidence.replay import replay
-from simspec.model import Cost, ParameterError, ScenarioError
+from simspec.model import Cost, DatasetError, ParameterError, ScenarioError
 from simspec.report.verdicts import data
 
 
@@ -347,6 +348,8 @@ RUBBISH = [
     ("no_trace.toml", "holds no trace"),
     ("shipped:smollm3", "no trace of that name"),
     ("broken.parquet", "cannot be read"),
+    ("truncated.jsonl", "truncated.jsonl: cannot be read"),
+    ("header.csv", "header.csv: holds no rows"),
 ]
 
 
@@ -364,6 +367,8 @@ def place(tmp_path_factory):
         "one.csv": "request,accepted,drafted,bonus_included\na,1,4,False\na,2,4,False\n",
         "no_trace.toml": '[process]\ntype = "iid"\nalpha = 0.7\n',
         "broken.parquet": "PAR1 no",
+        "truncated.jsonl": '{"request": 1, "accepted": 2, "drafted": 4, "bonus_included": false}\n{"request": 1, "acc',
+        "header.csv": "request,accepted,drafted,bonus_included\n",
     }
     for name, text in files.items():
         (folder / name).write_text(text)
@@ -377,6 +382,38 @@ def test_rubbish_is_one_line_before_anything_is_written(place, name, says):
         validate(quick=True, output=place / "out", traces=[file])
     assert "\n" not in str(caught.value)
     assert not (place / "out").exists()
+
+
+def test_a_missing_file_is_named_once(place):
+    with pytest.raises(ParameterError) as caught:
+        traces_of(str(place / "missing.csv"))
+    assert str(caught.value).count("missing.csv") == 1
+
+
+def test_the_same_rows_are_no_second_witness(tmp_path):
+    """Neither under the same name, nor as a copy, nor in a scenario."""
+    frame = rounds_frame(12, 20, 4, lambda r, i, j: 0.7, 7)
+    one, copy, other = (str(tmp_path / f"{name}.parquet") for name in ("one", "copy", "other"))
+    frame.to_parquet(one, index=False)
+    frame.to_parquet(copy, index=False)
+    frame.assign(accepted=4 - frame["accepted"]).to_parquet(other, index=False)
+    assert len(trace_witnesses([one, other])) > len(trace_witnesses([one]))
+    for again, says in ((one, "given twice"), (copy, "as well")):
+        with pytest.raises(ParameterError, match=says) as caught:
+            trace_witnesses([one, again])
+        assert "\n" not in str(caught.value)
+
+
+def test_a_perfect_trace_says_what_it_can(tmp_path):
+    """Verdicts that are all alike have no correlation; figures of one stay silent, the others speak."""
+    perfect = pd.DataFrame({"request": np.repeat(np.arange(20), 60), "tok_accept": 1.0})
+    perfect.to_parquet(tmp_path / "p.parquet", index=False)
+    said = hear(trace_witnesses([str(tmp_path / "p.parquet")]))
+    words = {(own.claim, own.measured): item["verdict"] for own, item in said}
+    assert words["C38", "lag-1 correlation of verdicts, pooled"] == "cannot speak"
+    assert words["C39", "variance factor over the formula at the ρ of the trace"] == "cannot speak"
+    assert words["C06", "at c_d = .1, κ* by replay"] == "refuted"
+    assert {words[key] for key in words if key[0] == "C52"} == {"cannot speak"}
 
 
 def test_columns_known_by_name(tmp_path):
@@ -444,6 +481,52 @@ def test_rows_carry_what_data_say(judged):
     assert {"source", "measured", "value", "interval", "verdict", "basis", "tests"} <= set(row["evidence"][0])
     assert shown_line(row) in repr(judged)
     assert f"{FALSE_EVIDENCE:g}" in repr(judged)
+
+
+def test_your_traces_are_told_by_name(judged):
+    """After the verdicts: the file, what was measured with its interval, and which claims it decides."""
+    text = repr(judged)
+    _, found, section = text.partition("\nYour traces ")
+    assert found
+    assert "smollm2_windows_k8.parquet, κ = 8" in section
+    (line,) = [line for line in section.splitlines() if "from (1 − a)^κ up to P(A = 0)" in line]
+    assert re.search(r"= [-.\d]+ \[.*\], claimed .*: refutes C35$", line)
+    assert "decide nothing" in section
+    assert yours([row | {"evidence": []} for row in judged.rows]) == []
+
+
+def test_your_figures_come_before_published_ones(judged):
+    """In the list of a row, and as the one that is shown."""
+    rows = [row for row in judged.rows if any(item.get("yours") for item in row["evidence"])]
+    assert rows
+    for row in rows:
+        own = [item.get("yours", False) for item in row["evidence"]]
+        assert own == sorted(own, reverse=True)
+    both = [row for row in rows if not all(item.get("yours") for item in row["evidence"])]
+    assert both
+    assert all("e.g." in shown_line(row) for row in both)
+    (row,) = [r for r in both if r["id"] == "C35" and ".7," in r["reading"] and r["reading"].startswith("decoding")]
+    assert "smollm2_windows" in shown_line(row)
+    assert spokesman(row["evidence"][::-1])["yours"]
+
+
+def test_a_full_disk_is_named_by_its_folder_and_nothing_is_left(few, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(validation, "all_claims", lambda: few[:1])
+    monkeypatch.setattr(validation, "check_engine", lambda lab: [])
+    monkeypatch.setattr(validation, "sentences", lambda lab: [])
+    monkeypatch.setattr(pq, "write_table", full)
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    for folder, left in ((tmp_path / "new", False), (kept, True)):
+        with pytest.raises(DatasetError, match="No space left") as caught:
+            validate(quick=True, output=folder)
+        assert "building" not in str(caught.value)
+        assert str(caught.value).startswith(str(folder))
+        assert folder.exists() == left
+    assert list(kept.iterdir()) == []
 
 
 def test_what_is_stored_is_what_was_said(judged):

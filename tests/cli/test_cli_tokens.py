@@ -1,6 +1,7 @@
 """simspec tokens: its answer, its JSON, its exit codes, and one line for rubbish."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -19,7 +20,8 @@ def test_the_default_answer(capsys):
     for part in ("α, accepted/examined", "0.700000", "0.139868", "0.638715", "0.932456", "1.773100"):
         assert part in out
     assert out.rstrip().endswith("lossless: emitted tokens follow the target")
-    agree = {line.rsplit(None, 4)[0].strip(): line.split()[-1] for line in out.splitlines() if "~" in line}
+    checks = [re.split(r"\s{2,}", line.strip()) for line in out.splitlines() if "~" in line]
+    agree = {cells[0]: cells[4] for cells in checks}
     assert agree == {
         "emitted ~ p": "yes",
         "accepted ~ p": "no",
@@ -71,6 +73,13 @@ RUBBISH = [
     ("--region", "/proc/nowhere"),
     ("--region", "x", "--sigma", "1"),
     ("--region", "x", "--target", "1", "--draft", "1"),
+    ("--region", ""),
+    ("--region", "x", "--kappa", "999999"),
+    ("--region", "x", "--windows", "3"),
+    ("--region", "x", "--rule", "block"),
+    ("--region", "x", "--seed", "2"),
+    ("--region", "x", "--threads", "2"),
+    ("--region", "x", "--pair-seed", "-1"),
     ("--pairs", "10"),
     ("--target", ".5,.5"),
     ("--target", ".5,.6", "--draft", ".5,.5"),
@@ -113,6 +122,26 @@ def test_rubbish_gives_one_line_and_exit_code_2(capsys, arguments):
     assert out == ""
     assert len(err.strip().splitlines()) == 1
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--target", "-.5,1.5", "--draft", ".5,.5"), "target[0] = -0.5 is out of range"),
+        (("--draw", "zipf", "--pair-seed", "-3"), "--pair-seed -3 is out of range; allowed: 0 ≤ N < 2^64"),
+        (
+            ("--draw", "logits", "--correlation", "2"),
+            "correlation = 2.0 is out of range; allowed: -1 ≤ correlation ≤ 1",
+        ),
+        (("--region", "x", "--kappa", "3"), "--kappa says nothing to --region"),
+    ],
+    ids=" ".join,
+)
+def test_the_cause_is_named(capsys, arguments, says):
+    assert main(["tokens", *arguments, "--quiet"]) == 2
+    err = capsys.readouterr().err
+    assert says in err
+    assert "%" not in err
 
 
 def test_help_names_every_default_and_the_engines_words():

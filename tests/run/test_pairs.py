@@ -79,6 +79,10 @@ def test_temperature_0_is_greedy():
         assert greedy.sum() == 1.0
 
 
+def test_one_token_is_one():
+    assert str(GivenPair(target=[1.0], draft=[1.0])) == "given(1 token)"
+
+
 def test_a_perfect_draft_is_the_target():
     for pair in (ZipfPair(vocabulary=100, sigma=0.0), LogitPair(vocabulary=100, correlation=1.0)):
         target, draft = laws_of(pair)

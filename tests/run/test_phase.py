@@ -161,11 +161,26 @@ def test_the_edges_of_the_unit_interval():
         ([0.7], [0.1], {"kappa_max": 0}), ([0.7], [0.1], {"kappa_max": 257}), ([0.7], [0.1], {"tokens": 0}),
         ([0.7], [0.1], {"tokens": 10**6}), ([0.7], [0.1], {"level": 1.0}), ([0.7, 0.95], [0.1], {"rho": -0.1}),
         ([0.7], [0.1], {"rho": 1.0, "start": "carry"}), ([0.7], [0.1], {"rho": 0.3, "start": "never"}),
-        ([0.7], [0.1], {"start": "never"}),
+        ([0.7], [0.1], {"start": "never"}), ([0.7], [0.1, float("nan")], {}), ([0.7], [0.1, float("inf")], {}),
+        ([0.7], [0.1], {"kappa_max": 2.5}), ([0.7], [0.1], {"tokens": 2.5}), ([0.7], [0.1], {"c_v": float("inf")}),
+        (["a"], [0.1], {}), (0.7, [0.1], {}),
         (np.linspace(0, 1, 2000), np.linspace(0, 1, 2000), {}),
     ],
 )  # fmt: skip
+@pytest.mark.filterwarnings("error")
 def test_rubbish_says_what_is_allowed(alphas, betas, more):
     with pytest.raises(ParameterError) as error:
         phase(alphas, betas, **more)
     assert "\n" not in str(error.value)
+
+
+def test_a_correlation_is_no_percentage_and_a_cost_that_is_none_is_not_said_to_fall():
+    with pytest.raises(ParameterError, match=r"^rho = 2 is out of range; allowed: -1 ≤ rho ≤ 1$"):
+        phase([0.7], [0.1], rho=2)
+    with pytest.raises(ParameterError, match="beta = nan is out of range"):
+        phase([0.7], [0.1, float("nan")])
+
+
+def test_numbers_of_numpy_are_written_too(tmp_path):
+    write_phase(phase(np.array([0.5]), np.array([0.1]), kappa_max=np.int64(8)), tmp_path / "a.parquet")
+    assert pq.read_table(tmp_path / "a.parquet").num_rows == 1

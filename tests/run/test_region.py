@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import simspec.report.region as report_region
 from simspec import theory
 from simspec.model import DatasetError, ParameterError
 from simspec.report.region import draw_region
@@ -103,6 +104,33 @@ def test_the_table_and_the_picture_are_written_whole(region, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["region.parquet", "region.png"]
     with pytest.raises(DatasetError, match="cannot be written"):
         draw_region(small, tmp_path / "nowhere" / "region.png")
+
+
+def ink(picture):
+    """Share of the picture that is coloured."""
+    from matplotlib.image import imread
+
+    pixels = imread(picture)[..., :3]
+    return float((pixels.max(axis=2) - pixels.min(axis=2) > 0.25).mean())
+
+
+def test_a_few_dots_can_be_seen(tmp_path):
+    """50 pairs: as dots of a cloud they were some hundred pale pixels."""
+    few = draw_region(attainable_region(50), tmp_path / "few.png")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report_region, "CLOUD", 50)  # as if they were many
+        pale = draw_region(attainable_region(50), tmp_path / "pale.png")
+    assert ink(few) > ink(pale) + 0.001
+
+
+def test_table_and_picture_come_together_or_not_at_all(region, tmp_path, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(report_region, "draw_region", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        report_region.write_both(region.head(100), tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 WRONG = [

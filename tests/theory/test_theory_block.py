@@ -185,6 +185,14 @@ def test_the_bracket_narrows_and_holds_where_tokens_are_taken_together() -> None
     assert widths[2] < min(widths[1] / 4, 1e-4)  # what is left is the width of the groups
 
 
+def test_a_long_draft_leaves_a_wide_bracket_which_more_points_narrow() -> None:
+    """Nothing is promised but the distance of the bounds; at κ = 64 that is far more than at 4."""
+    p, q = np.array(SKEW), np.array(BACK)
+    widths = [upper - lower for lower, upper in (block_bracket(p, q, *asked) for asked in ((4,), (64,), (64, 1025)))]
+    assert widths[1] > 10 * widths[0]
+    assert widths[2] < widths[1] / 4
+
+
 def test_survival_is_the_mean_of_the_share_owed() -> None:
     """P(A ≥ j) = E[t_j], drafts listed one by one."""
     p, q = np.array(SKEW), np.array(BACK)

@@ -194,7 +194,7 @@ def test_a_controller_that_may_draft_nothing_stops_for_good():
         (lambda: controller_long_run(1.0, plug_in, COST, 0.85), "alpha = 1 is out of range"),
         (lambda: controller_long_run(0.5, plug_in, COST, 1.0), "smoothing = 1 is out of range"),
         (lambda: controller_long_run(0.5, plug_in, COST, 0.85, 1000), "points = 1000 is out of range"),
-        (lambda: controller_long_run(0.5, steady(65), COST, 0.85), "lengths out of range"),
+        (lambda: controller_long_run(0.5, steady(65), COST, 0.85), "rule = (-1|65)[^;]* is out of range|lengths for"),
         (lambda: controller_generation(linear(8), plug_in, COST, 0.85, 1.5), "start = 1.5 is out of range"),
         (lambda: controller_generation(linear(17), plug_in, COST, 0.85, 0.5, None), "up to 16 tokens"),
     ],

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from numpy.testing import assert_allclose
 
 from simspec.model import Cost, Drift, Iid, Markov, ParameterError
 from simspec.theory import (
+    CriticalAlpha,
     article,
     break_even_alpha,
     critical,
@@ -344,6 +347,87 @@ def test_a_tail_step_is_where_the_kappa_for_slow_sequences_changes():
             assert (best > k) == (side > 0)
 
 
+def rounds_by_listing(rates, kappa, tokens, level):
+    """Rounds that emit N tokens with a share ``level``, the law of the tokens carried from round to round."""
+    law, rounds, found = np.eye(1, tokens + 1).repeat(rates.size, axis=0), 0, np.zeros(rates.size, dtype=int)
+    while not found.all():
+        rounds += 1
+        after = np.zeros_like(law)
+        for accepted in range(kappa + 1):
+            chance = rates**accepted * (1.0 - rates if accepted < kappa else 1.0)
+            for out in range(tokens + 1):
+                after[:, min(tokens, out + accepted + 1)] += chance * law[:, out]
+        law = after
+        found[(found == 0) & (law[:, tokens] >= level - 1e-13)] = rounds
+    return found
+
+
+def best_by_listing(rates, cost, tokens, level, longest):
+    times = np.array([rounds_by_listing(rates, k, tokens, level) * cost.base(k) for k in range(longest + 1)])
+    return (times <= times.min(axis=0) + 1e-9).argmax(axis=0)
+
+
+@pytest.mark.parametrize(
+    ("beta", "steps", "tokens", "level"),
+    [(0.249, 3, 4, 0.9), (0.19, 4, 9, 0.9), (0.398, 4, 17, 0.99), (0.215, 4, 6, 0.99), (0.02, 3, 12, 0.9),
+     (0.1, 4, 20, 0.5)],
+)  # fmt: skip
+def test_a_tail_step_is_not_made_by_rounding(beta, steps, tokens, level):
+    """Above it the longer draft is best over .0001, below it nowhere so; κ that need the same rounds tie exactly."""
+    cost = Cost(c_d=beta)
+    scan = np.arange(5e-4, 1.0, 1e-3)
+    best = best_by_listing(scan, cost, tokens, level, steps + 6)
+    for k, alpha in enumerate(tail_staircase(cost, steps, tokens, level)):
+        after = best_by_listing(alpha + np.linspace(1e-8, 9.9e-5, 5), cost, tokens, level, steps + 6)
+        assert (after > k).all()
+        longer = np.flatnonzero(best > k)  # two neighbours of the scan are .001 apart: wider than what counts for none
+        wide = longer[np.isin(longer + 1, longer)]
+        assert alpha <= scan[wide[0]]
+
+
+def test_cheap_drafts_and_short_replies_have_steps_that_differ():
+    """Scanned in steps of .0001: 1|2 and 2|3 of the first, 1|2 to 3|4 of the second; rounding had made them one."""
+    first = tail_staircase(Cost(c_d=0.001), 3)
+    assert [round(alpha, 4) for alpha in first[:2]] == [0.0356, 0.0511]
+    assert first[0] < first[1] < first[2]
+    second = tail_staircase(Cost(c_d=0.005), 4, 64)
+    assert [round(alpha, 4) for alpha in second] == [0.0705, 0.1008, 0.1508, 0.2362]
+    assert round(tail_staircase(Cost(c_d=0.249), 3, 4, 0.9)[2], 4) == 0.9655
+
+
+def test_long_sequences_need_no_more_memory_than_their_last_laws():
+    tracemalloc.start()
+    emission_rounds(starts(np.linspace(0, 1, 101)), 1, 1000)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 20e6  # all thousand laws would be 800 MB
+
+
+def test_a_staircase_that_would_take_minutes_is_refused():
+    began = time.process_time()
+    for steps, tokens in ((32, 512), (8, 3000), (1, 4096)):
+        with pytest.raises(ParameterError, match=r"too much work for \d+ steps; allowed: tokens ≤ \d+$"):
+            tail_staircase(STANDARD, steps, tokens)
+    assert time.process_time() - began < 0.5
+
+
+def test_measured_prices_are_rounded_if_asked():
+    cost = Cost(c_d=0.0123, c_r=0.2)
+    with pytest.raises(ParameterError, match=r"tick = 0\.001,"):
+        emission_time(Iid(alpha=0.7), 8, cost)
+    law = emission_time(Iid(alpha=0.7), 8, cost, tick=0.001)
+    drift = Drift(shape="table", alphas=[0.7] * 128)
+    true = 128 / generation(drift, 8, cost).speedup
+    assert 0 < abs(law.mean - true) <= law.error <= 128 * 0.001
+    near = emission_time(Iid(alpha=0.7), 8, Cost(c_d=0.012, c_r=0.2))
+    assert abs(law.quantile(0.99) - near.quantile(0.99)) <= law.error + 128 * 8 * 0.0003
+    third = emission_time(Iid(alpha=0.7), 2, Cost(c_d=1 / 3), 4, tick=1e-4)
+    assert third.mean == pytest.approx(
+        4 / generation(Drift(shape="table", alphas=[0.7] * 4), 2, Cost(c_d=1 / 3)).speedup, abs=third.error
+    )
+    assert emission_time(Iid(alpha=0.7), 4, STANDARD, tick=0.1).error == pytest.approx(0.0, abs=1e-12)
+
+
 def test_slow_sequences_want_shorter_drafts():
     rates = np.linspace(0.05, 0.95, 91)
     slow = tail_optimal_kappa(rates, STANDARD, 24, 128, 0.99)
@@ -374,6 +458,8 @@ TABLES = Cost(verify_table=[1.0, 1.1, 1.3])
         lambda: emission_time(Iid(alpha=0.7), 4, STANDARD).quantile(1.0),
         lambda: tail_staircase(Cost(c_d=0.1, c_r=0.1)), lambda: tail_staircase(STANDARD, 33),
         lambda: tail_staircase(STANDARD, 4, 0), lambda: tail_staircase(STANDARD, 4, 128, 1.0),
+        lambda: surroundings(0.74, STANDARD, (CriticalAlpha("a", "model", math.nan, "", ""),)),
+        lambda: emission_time(Iid(alpha=0.7), 4, STANDARD, tick=0.0),
     ],
 )  # fmt: skip
 def test_what_is_out_of_range_says_so(ask):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from simspec.model.errors import ParameterError
-from simspec.theory.ranges import check_inside, check_least, check_range
+from simspec.theory.ranges import check_inside, check_least, check_range, check_whole
 
 
 def alpha_from_distance(distance: float) -> float:
@@ -203,7 +203,7 @@ def normal_share(alpha: float, kappa: int, level: float = 0.95) -> NormalShare:
     (0.0525, 0.251, 1.149)
     """
     check_range("alpha", alpha, 0, 1)
-    check_least("kappa", kappa, 1)
+    check_whole("kappa", kappa, 1)
     check_inside("level", level, 0, 1)
     variance = alpha * (1.0 - alpha) / kappa
     half = NormalDist().inv_cdf(0.5 + level / 2.0) * math.sqrt(variance)

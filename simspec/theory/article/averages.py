@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from simspec.model.errors import ParameterError
 from simspec.theory.article.threshold import (
     variance_factor_asymptotic,
     variance_factor_exchangeable,
     variance_factor_nearest,
 )
-from simspec.theory.ranges import check_least, check_range
+from simspec.theory.ranges import as_numbers, check_range
 from simspec.theory.systems import expected_accepted
+
+LAGS_LIMIT = 1_000_000
+"""Longest draft whose lags are added up one by one, in less than a second."""
 
 
 def variance_factor_all_lags(rho: float, kappa: float) -> float:
@@ -23,7 +24,8 @@ def variance_factor_all_lags(rho: float, kappa: float) -> float:
     Parameters
     ----------
     rho, kappa : float
-        Correlation of neighbouring outcomes in [−1, 1], draft length ≥ 1; a fraction of κ is dropped.
+        Correlation of neighbouring outcomes in [−1, 1], draft length, 1 ≤ kappa ≤ 1,000,000; a
+        fraction of κ is dropped.
 
     Returns
     -------
@@ -49,7 +51,7 @@ def variance_factor_all_lags(rho: float, kappa: float) -> float:
     (1.5535, 0.8595)
     """
     check_range("rho", rho, -1, 1)
-    check_least("kappa", kappa, 1)
+    check_range("kappa", kappa, 1, LAGS_LIMIT)
     return 1.0 + 2.0 * sum((1.0 - lag / int(kappa)) * rho**lag for lag in range(1, int(kappa)))
 
 
@@ -139,11 +141,7 @@ def geometric_mean_rate(alphas: Sequence[float]) -> float:
     >>> round(geometric_mean_rate([0.8, 0.6, 0.5, 0.4]), 4)
     0.5566
     """
-    rates = np.asarray(alphas, np.float64)
-    if rates.ndim != 1 or rates.size == 0:
-        raise ParameterError(
-            "alphas", f"alphas = {alphas!r} is no list of rates; allowed: one or more numbers in [0, 1]"
-        )
+    rates = as_numbers("alphas", alphas, "rates")
     for rate in rates:
         check_range("alphas", float(rate), 0, 1)
     return float(math.prod(rates) ** (1.0 / rates.size))
@@ -221,8 +219,8 @@ def accepted_by_mean_confidence(alphas: Sequence[float], weights: Sequence[float
     >>> round(accepted_by_mean_confidence([0.4, 0.9], [1, 1], 4), 4)
     1.5256
     """
-    rates, shares = np.asarray(alphas, np.float64), np.asarray(weights, np.float64)
-    if rates.ndim != 1 or rates.size == 0 or shares.shape != rates.shape or not (shares >= 0.0).all():
+    rates, shares = as_numbers("alphas", alphas, "rates"), as_numbers("weights", weights)
+    if shares.shape != rates.shape or not (shares >= 0.0).all():
         raise ParameterError("weights", f"weights = {list(weights)} do not fit; allowed: one number ≥ 0 per rate")
     if not 0.0 < shares.sum() < math.inf:
         raise ParameterError("weights", f"weights = {list(weights)} have no sum; allowed: not all 0, all finite")

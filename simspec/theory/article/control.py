@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simspec.model.errors import ParameterError
 from simspec.theory.article.threshold import relative_fluctuation_b
-from simspec.theory.ranges import check_least, check_positive, check_range, check_share
+from simspec.theory.ranges import check_positive, check_range, check_share, check_whole
 
 SMOOTHING = 0.85
 """λ of section 5.2."""
@@ -201,8 +201,8 @@ def guard_settles_at(alpha: float, kappa: int, shortest: int = 1, limit: float =
     >>> guard_settles_at(0.7, 4), guard_settles_at(0.7, 7)
     (1, 7)
     """
-    check_least("shortest", shortest, 1)
-    check_least("kappa", kappa, shortest)
+    check_whole("shortest", shortest, 1)
+    check_whole("kappa", kappa, shortest)
     while kappa > shortest and guard_fires(alpha, kappa, limit):
         kappa -= 1
     return kappa

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from simspec.model.errors import ParameterError
 from simspec.theory.article.speed import kappa_star_as_coded, latency_r1, latency_r4
-from simspec.theory.ranges import check_inside, check_least, check_positive, check_range
+from simspec.theory.ranges import check_finite, check_inside, check_positive, check_range
 
 _Latency = Callable[[float, float, float], float]
 
@@ -288,13 +288,13 @@ def _reading(name: str) -> LatencyReading:
 
 
 def _check(kappa: float, alpha: float, beta: float) -> None:
-    check_least("kappa", kappa, 0)
+    check_finite("kappa", kappa, 0)
     check_range("alpha", alpha, 0, 1)
-    check_least("beta", beta, 0)
+    check_finite("beta", beta, 0)
 
 
 def _check_costs(kappa: float, alpha: float, beta: float, c_v: float, c_r: float) -> None:
-    check_least("kappa", kappa, 0)
+    check_finite("kappa", kappa, 0)
     check_inside("alpha", alpha, 0, 1)
     for key, value in (("beta", beta), ("c_v", c_v), ("c_r", c_r)):
-        check_least(key, value, 0)
+        check_finite(key, value, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from simspec.theory.ranges import check_inside, check_least, check_positive, check_range
+from simspec.theory.ranges import check_finite, check_inside, check_positive, check_range
 
 
 def latency_r1(kappa: float, alpha: float, beta: float) -> float:
@@ -206,7 +206,7 @@ def latency_constrained(
     """
     _check(kappa, alpha, beta)
     for key, value in (("c_v", c_v), ("c0", c0), ("c_r", c_r)):
-        check_least(key, value, 0)
+        check_finite(key, value, 0)
     return float(kappa * (beta + c_v) + c0 + c_r * (1.0 - alpha**kappa))
 
 
@@ -242,8 +242,8 @@ def kappa_star_as_coded(alpha: float, beta: float = 0.1, c_v: float = 0.5, c_r: 
     """
     check_inside("alpha", alpha, 0, 1)
     check_positive("c_r", c_r)
-    check_least("beta", beta, 0)
-    check_least("c_v", c_v, 0)
+    for key, value in (("beta", beta), ("c_v", c_v), ("c_r", c_r)):
+        check_finite(key, value, 0)
     check_positive("beta + c_v", beta + c_v)
     return math.log(c_r * math.log(1.0 / alpha) / (beta + c_v)) / math.log(alpha)
 
@@ -284,6 +284,6 @@ def rho_expansion(kappa: float, alpha: float, beta: float) -> float:
 
 
 def _check(kappa: float, alpha: float, beta: float) -> None:
-    check_least("kappa", kappa, 0)
+    check_finite("kappa", kappa, 0)
     check_range("alpha", alpha, 0, 1)
-    check_least("beta", beta, 0)
+    check_finite("beta", beta, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from simspec.theory.ranges import check_inside, check_least, check_positive, check_range, check_share
+from simspec.theory.ranges import check_finite, check_inside, check_positive, check_range, check_share
 
 
 def kappa_09_r1(alpha: float, beta: float) -> float:
@@ -142,7 +142,7 @@ def alpha_c_formula(beta: float) -> tuple[float, float]:
     >>> [round(root, 6) for root in alpha_c_formula(0.1)]
     [0.000617, 1.799383]
     """
-    check_least("beta", beta, 0)
+    check_finite("beta", beta, 0)
     squared = (1.0 - beta) ** 2 - beta**2 / 9.0
     root = math.sqrt(squared) if squared >= 0 else math.nan
     return 1.0 - beta - root, 1.0 - beta + root
@@ -346,7 +346,7 @@ def hoeffding_bound(alpha: float, kappa: float) -> float:
     0.0198
     """
     check_range("alpha", alpha, 0, 1)
-    check_least("kappa", kappa, 0)
+    check_finite("kappa", kappa, 0)
     return math.exp(-2.0 * kappa * alpha**2)
 
 
@@ -380,16 +380,16 @@ def all_rejected(alpha: float, kappa: float) -> float:
     0.0081
     """
     check_range("alpha", alpha, 0, 1)
-    check_least("kappa", kappa, 0)
+    check_finite("kappa", kappa, 0)
     return float((1.0 - alpha) ** kappa)
 
 
 def _check(alpha: float, beta: float) -> None:
     check_range("alpha", alpha, 0, 1)
-    check_least("beta", beta, 0)
+    check_finite("beta", beta, 0)
     check_positive("alpha + beta", alpha + beta)
 
 
 def _check_pair(rho: float, kappa: float) -> None:
     check_range("rho", rho, -1, 1)
-    check_least("kappa", kappa, 1)
+    check_finite("kappa", kappa, 1)
