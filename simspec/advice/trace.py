@@ -1,4 +1,8 @@
-"""What does a trace say, before any model?  Emitted tokens, survival, conditional rates, correlation between rounds."""
+"""What does a trace say, before any model?  Emitted tokens, survival, conditional rates, correlation between rounds.
+
+Of a dense trace: the mean chance of acceptance, and how chances of neighbouring output positions go together.  Those
+are not verdicts, whose correlation ``trace --tests`` gives.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simspec.evidence.assumptions import WITHIN
+from simspec.evidence.dense import DenseTrace, autocorrelation, read_dense
 from simspec.model import Trace
-from simspec.run.traces import Chances, Rounds, load
+from simspec.run.traces import Rounds, load
 from simspec.stats.clusters import Figure, by_request, share, successive_correlation
-from simspec.text import number, table
+from simspec.text import number, plural, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +31,18 @@ def heading(trace: Trace, size: str) -> str:
     return f"{trace.path}{f' ({where})' if where else ''}: {size}; errors between requests"
 
 
+def positions(dense: DenseTrace) -> str:
+    """How much a dense trace holds, and how its file counts.
+
+    Examples
+    --------
+    >>> positions(DenseTrace.of(np.ones(3), np.array([0, 3])))
+    '3 output positions of 1 request'
+    """
+    counted = " (the file counts them from 1)" if dense.counted_from else ""
+    return f"{plural(len(dense.chance), 'output position')}{counted} of {plural(dense.requests, 'request')}"
+
+
 class TraceSummary:
     """Figures of a trace with errors clustered by request.
 
@@ -37,17 +55,18 @@ class TraceSummary:
 
     def __init__(self, trace: Trace, level: float = 0.95) -> None:
         self.trace, self.level = trace, level
-        self.data = load(trace)
-        make = _of_rounds if isinstance(self.data, Rounds) else _of_chances
-        self.rows: list[tuple[str, Figure]] = make(self.data, level)  # type: ignore[arg-type]
+        data = load(trace)
+        self.data = data if isinstance(data, Rounds) else read_dense(trace, beside=False)
+        self.rows: list[tuple[str, Figure]] = (
+            _of_rounds(self.data, level) if isinstance(self.data, Rounds) else _of_chances(self.data, trace, level)
+        )
 
     @property
     def size(self) -> str:
         """How much there is."""
-        requests = len(self.data.offsets) - 1
-        if isinstance(self.data, Rounds):
-            return f"{len(self.data.accepted):,} rounds of {requests:,} requests"
-        return f"{len(self.data.alpha):,} output positions of {requests:,} requests"
+        if isinstance(self.data, DenseTrace):
+            return positions(self.data)
+        return f"{plural(len(self.data.accepted), 'round')} of {plural(len(self.data.offsets) - 1, 'request')}"
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -112,10 +131,10 @@ def _requests(chosen: np.ndarray, offsets: np.ndarray) -> int:
     return int((by_request(chosen, offsets) > 0).sum())
 
 
-def _of_chances(data: Chances, level: float) -> list[tuple[str, Figure]]:
-    one = np.ones(len(data.alpha))
-    return [
-        ("mean acceptance", share(data.alpha, one, data.offsets, level)),
-        ("lag-1 correlation, pooled", successive_correlation(data.alpha, data.offsets, False, level)),
-        ("lag-1 correlation, within requests", successive_correlation(data.alpha, data.offsets, True, level)),
-    ]
+def _of_chances(data: DenseTrace, trace: Trace, level: float) -> list[tuple[str, Figure]]:
+    mean = share(data.chance, np.ones(len(data.chance)), data.offsets, level)
+    rows = [(f"mean chance of acceptance ({trace.alpha})", mean)]
+    for within, said in ((False, "pooled"), (True, WITHIN)):
+        own = autocorrelation(data, 1, within, verdicts=False, level=level)
+        rows.append((f"correlation of chances 1 apart, {said}", own))
+    return rows

@@ -141,6 +141,8 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
         if getattr(args, name) is not None:
             sources = " and ".join(source for source, names in _OWN.items() if name in names)
             raise ParameterError(name, f"--{name.replace('_', '-')} belongs to {sources}, not to {args.source}")
+    if args.text is not None and args.shipped is not None:
+        raise ParameterError("shipped", "--shipped and --text both name the text to learn from; allowed: one of them")
     given = {name: getattr(args, name) for name in (*_COMMON, *own)}
     if given.get("drafts") is not None:
         given["drafts"] = given["drafts"].replace(",", " ").split()

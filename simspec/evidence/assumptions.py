@@ -22,6 +22,11 @@ from simspec.stats.clusters import Figure
 LAGS = (1, 2, 5, 10, 20, 50)
 FEWEST = 10
 """Requests below which a figure is not given: an error between so few says little."""
+ROUNDING = 1e-12
+"""An error below this share of the value, or of 1 (rates and correlations are of that size), is one of rounding."""
+WITHIN = "within requests (reads low with memory)"
+SPREAD = "spread between requests, if positions had no memory"
+UNCORRECTED = "within requests (not corrected, reads low)"
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ class Test:
     value, error : float
         With the error between requests.
     p_value : float
-        Two-sided, Student's law with one degree of freedom less than requests; NaN where nothing varies.
+        Two-sided, Student's law with one degree of freedom less than requests; NaN where requests do not vary.
     units : int
         Requests behind it.
     """
@@ -49,6 +54,17 @@ class Test:
     error: float
     p_value: float
     units: int
+
+    @property
+    def varies(self) -> bool:
+        """False where all requests say the same but for rounding, so that there is no error to hold the value against.
+
+        Examples
+        --------
+        >>> Test("no memory", "correlation", 0.0, 1e-17, float("nan"), 9).varies
+        False
+        """
+        return not self.error <= ROUNDING * max(1.0, abs(self.value))
 
 
 @dataclass(frozen=True)
@@ -73,14 +89,16 @@ class Assumptions:
 def p_value(value: float, error: float, units: int, lost: int = 1) -> float:
     """Two-sided p-value of value/error under Student's law with units − lost degrees of freedom.
 
+    NaN where the error is one of rounding: a trace that does not vary rejects nothing.
+
     Examples
     --------
-    >>> round(p_value(1.96, 1.0, 10**6), 3), p_value(0.0, 0.0, 5)
-    (0.05, nan)
+    >>> round(p_value(1.96, 1.0, 10**6), 3), p_value(0.0, 0.0, 5), p_value(3e-17, 1e-18, 5)
+    (0.05, nan, nan)
     """
     from scipy.special import stdtr
 
-    if not (error > 0.0 and units > lost):
+    if not (error > ROUNDING * max(1.0, abs(value)) and units > lost):
         return float("nan")
     return float(2.0 * stdtr(units - lost, -abs(value) / error))
 
@@ -108,7 +126,8 @@ def check_assumptions(trace: DenseTrace, kappa: int = 8, level: float = 0.95) ->
     Notes
     -----
     The tests are not independent of each other: requests that differ also make successive verdicts and rounds alike,
-    and let the profile rise.  "Within requests" takes the requests' own means off.
+    and let the profile rise.  "Within requests" takes the requests' own means off: the bias of that is put right as if
+    positions had no memory (verdicts, α) or not at all (accepted lengths), so that memory reads low there.
 
     References
     ----------
@@ -134,15 +153,15 @@ def check_assumptions(trace: DenseTrace, kappa: int = 8, level: float = 0.95) ->
 def _figures(trace: DenseTrace, level: float) -> list[tuple[str, Figure]]:
     rows = [
         ("mean acceptance", mean_of(trace, trace.alpha, None, level)),
-        ("spread between requests, noise taken off", spread_of_requests(trace, level)),
+        (SPREAD, spread_of_requests(trace, level)),
     ]
     lags = [lag for lag in LAGS if (trace.sizes > lag).sum() >= min(FEWEST, trace.requests)]
     for lag in lags:
-        for within, said in ((False, "pooled"), (True, "within requests")):
+        for within, said in ((False, "pooled"), (True, WITHIN)):
             found = autocorrelation(trace, lag, within, level=level)
             rows.append((f"correlation of verdicts {lag} apart, {said}", found))
     for lag in lags:
-        for within, said in ((False, "pooled"), (True, "within requests")):
+        for within, said in ((False, "pooled"), (True, WITHIN)):
             found = autocorrelation(trace, lag, within, verdicts=False, values=trace.alpha, level=level)
             rows.append((f"correlation of α {lag} apart, {said}", found))
     for low, high, figure in along_output(trace, level=level):
@@ -159,7 +178,7 @@ def _of_rounds(rounds: Replay, level: float) -> list[tuple[str, Figure]]:
         (f"full rounds ÷ (accepted ÷ examined)^{kappa}", rounds.full_over_power(level)),
     ]
     rows += [(f"acceptance of draft {j} when examined", f) for j, f in enumerate(rounds.by_position(level), 1)]
-    for within, said in ((False, "pooled"), (True, "within requests")):
+    for within, said in ((False, "pooled"), (True, UNCORRECTED)):
         rows.append((f"correlation of successive accepted lengths, {said}", rounds.successive(within, level)))
     return rows
 

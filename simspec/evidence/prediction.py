@@ -17,7 +17,9 @@ from simspec.evidence.dense import DenseTrace, Floats, Ints
 from simspec.evidence.fits import MODELS, Fit, Model, Verdicts, draw_verdicts
 from simspec.evidence.replay import Replay, replay
 from simspec.model.errors import ParameterError
+from simspec.stats.clusters import by_request
 from simspec.stats.intervals import student
+from simspec.text import plural
 
 KAPPAS = (2, 4, 8, 12)
 PROFILE_KAPPA = 8
@@ -114,7 +116,8 @@ def contest(
     trace : DenseTrace
         At least 8 requests, no output position missing; every second request, in the order of the file, is one half.
     kappas : sequence of int
-        Draft lengths to predict; those longer than half of the requests are left out.
+        Draft lengths to predict; left out are those longer than half of the requests, and those for which only one
+        group of a half has requests that are long enough.
     seed : int
         Of the verdicts drawn for the fits.
     level : float
@@ -131,7 +134,7 @@ def contest(
     Raises
     ------
     ParameterError
-        Too few requests, positions are missing, or every verdict is the same.
+        Too few requests, or too short ones, positions are missing, or every verdict is the same.
 
     Notes
     -----
@@ -149,19 +152,14 @@ def contest(
     >>> contest(own, kappas=(2, 4), models=MODELS[:4]).best("unseen verdicts")[0]
     'Beta by request'
     """
-    if why := why_not(trace):
+    if why := why_not(trace, kappas):
         raise ParameterError("alpha", f"no process is fitted: {why}")
-    kappas = [k for k in kappas if k <= np.median(trace.sizes)]
+    kappas = _judged(trace, kappas)
     verdicts = draw_verdicts(trace, seed)
     halves = []
     for side in (0, 1):
         own = verdicts.take(np.arange(side, trace.requests, 2))
         halves.append(_Half(own, {kappa: replay(own.trace, kappa) for kappa in kappas}))
-    kappas = [kappa for kappa in kappas if all(half.rounds[kappa].counts.sum() > 1.0 for half in halves)]
-    if not kappas:
-        raise ParameterError(
-            "kappa", "no request is long enough for a round; allowed: requests of more than two tokens"
-        )
     pairs = _less_a_group(halves)
     some = [half for pair in (halves, *pairs) for half in pair]
     full = [kappa for kappa in kappas if all(half.rounds[kappa].counts[:, -1].sum() >= FEWEST_FULL for half in some)]
@@ -175,22 +173,50 @@ def contest(
     return Contest(_predictions(whole[0], left_out, asked, models, level), asked.profile, fitted)
 
 
-def why_not(trace: DenseTrace) -> str:
+def why_not(trace: DenseTrace, kappas: Sequence[int] = KAPPAS) -> str:
     """Why no process can be fitted to one half and judged by the other; empty if it can.
 
     Examples
     --------
     >>> why_not(DenseTrace.of(np.ones(2), np.array([0, 2])))
-    '1 requests are too few to fit and to judge; allowed: at least 8'
+    '1 request is too few to fit and to judge; allowed: at least 8'
+    >>> why_not(DenseTrace.of(np.ones(9), np.arange(10)))
+    'the median request has 1 output position, too short for rounds of κ = 2; allowed: at least 2'
     """
     if trace.requests < FEWEST_REQUESTS:
-        return f"{trace.requests} requests are too few to fit and to judge; allowed: at least {FEWEST_REQUESTS}"
+        said = f"{plural(trace.requests, 'request')} {'is' if trace.requests == 1 else 'are'}"
+        return f"{said} too few to fit and to judge; allowed: at least {FEWEST_REQUESTS}"
     if not trace.whole:
         return "output positions are missing; allowed: a chance of acceptance at every one"
-    for chance in (0.0, 1.0):
-        if (trace.chance == chance).all():
-            return "every verdict is the same; allowed: some that differ"
+    least, median = min(kappas), int(np.median(trace.sizes))
+    if median < least:
+        said = f"the median request has {plural(median, 'output position')}"
+        return f"{said}, too short for rounds of κ = {least}; allowed: at least {least}"
+    if not _judged(trace, kappas):
+        return f"too few requests of one half have {least} output positions; allowed: at least two in different groups"
+    for side in (0, 1):
+        if len(_groups_with(trace, side, by_request(trace.chance, trace.offsets) > 0.0)) < 2:
+            return "in one half hardly a request accepts anything; allowed: at least two in different groups"
+    if (trace.chance == 1.0).all():
+        return "every verdict is the same; allowed: some that differ"
     return ""
+
+
+def _judged(trace: DenseTrace, kappas: Sequence[int]) -> list[int]:
+    """κ that at most half of the requests are too short for; both halves have rounds, whichever group is left out."""
+    short_of = np.median(trace.sizes)
+    fits = [k for k in kappas if k <= short_of]
+    return [k for k in fits if all(len(_groups_with(trace, side, trace.sizes >= k)) > 1 for side in (0, 1))]
+
+
+def _groups_with(trace: DenseTrace, side: int, chosen: np.ndarray) -> Ints:
+    """Groups of one half that hold a chosen request."""
+    own = chosen[side::2]
+    return np.unique(np.flatnonzero(own) % _groups(len(own)))
+
+
+def _groups(requests: int) -> int:
+    return min(GROUPS // 2, requests)
 
 
 @dataclass(frozen=True)
@@ -206,7 +232,7 @@ def _less_a_group(halves: list[_Half]) -> list[list[_Half]]:
     sizes = [half.verdicts.trace.requests for half in halves]
     out = []
     for side, size in enumerate(sizes):
-        groups = min(GROUPS // 2, size)
+        groups = _groups(size)
         for group in range(groups):
             pair = list(halves)
             pair[side] = halves[side].without(np.arange(group, size, groups))
@@ -251,8 +277,9 @@ def _measure(model: Model, fit: Fit, other: _Half, asked: _Asked) -> Floats:
         out.append(np.log(max(fit.law(kappa).p_full, 1e-300) / (counts[-1] / counts.sum())))
     reach = other.rounds[asked.profile].reach().sum(axis=0)
     survival = fit.law(asked.profile).pmf_accepted[::-1].cumsum()[::-1]
-    error = survival[1:] / survival[:-1] - reach[1:] / reach[:-1]
-    out.append((error**2 * reach[:-1]).sum() / reach[:-1].sum())
+    examined = reach[:-1] > 0.0  # a draft that is never examined weighs nothing
+    error = (survival[1:] / survival[:-1])[examined] - (reach[1:] / np.where(examined, reach[:-1], 1.0))[examined]
+    out.append((error**2 * reach[:-1][examined]).sum() / reach[:-1].sum())
     out.append(model.score(fit, other.verdicts).sum() / len(other.verdicts.trace.chance))
     return np.array(out)
 

@@ -3,7 +3,8 @@
 Position i of a request begins a round with probability w_i.  Draft j of that round meets the chance at position
 i + j − 1; a rejection there emits the corrected token in its place, so that the next round begins at i + j; a full
 round emits a bonus token and the next begins at i + κ + 1.  Only rounds whose drafts all lie inside the trace are
-counted: that depends on where a round begins, never on its outcome.
+counted: that depends on where a round begins, never on its outcome.  A pair of successive rounds is counted where the
+second one's drafts lie inside too; where that begins does depend on what the first one accepted.
 """
 
 from __future__ import annotations
@@ -74,7 +75,12 @@ class Replay:
         return jackknife(reach.T, value, level)
 
     def successive(self, within: bool = False, level: float = 0.95) -> Figure:
-        """Correlation of the accepted lengths of successive rounds; ``within``: around each request's own mean."""
+        """Correlation of the accepted lengths of successive rounds; ``within``: around each request's own mean.
+
+        Within requests of n pairs it is lowered by about 1/n, which is not put right, and memory reads lower still.
+        Near the end of a request a first round that accepts much has no second one, so that such pairs are a little
+        fewer than such rounds: both means are taken over pairs, not over rounds.
+        """
         if not within:
             return jackknife(self.pairs, _correlation, level)
         n, x, y, xy, xx, yy = self.pairs

@@ -81,7 +81,10 @@ def _load(question: _Question) -> Rounds | Chances:
         if column not in frame.columns:
             raise ParameterError("path", f"{trace.path}: no column {column!r}{did_you_mean(column, map(str, frame))}")
     if len(frame) == 0:
-        raise ParameterError("where", f"{trace.path}: no row is left with where = {trace.where}")
+        if not trace.where:
+            raise ParameterError("path", f"{trace.path}: holds no rows")
+        where = ", ".join(f"{column} = {shown(value)}" for column, value in trace.where.items())
+        raise ParameterError("where", f"{trace.path}: no row is left with {where}")
     return _chances(frame, trace) if trace.dense else _rounds(frame, trace)
 
 

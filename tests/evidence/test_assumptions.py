@@ -72,3 +72,22 @@ def test_a_trace_that_does_not_vary_is_not_judged():
     tests = check_assumptions(trace_of(np.ones((5, 20))), kappa=2).tests
     assert all(np.isnan(test.p_value) for test in tests)
     assert np.isnan(p_value(1.0, float("nan"), 5))
+
+
+@pytest.mark.parametrize("chance", [0.5, 0.3, 0.1, 0.7])
+def test_a_constant_chance_rejects_nothing(chance):
+    """Its errors are rounding, 1e-17 and 0: they say that nothing varies, never that something is rejected."""
+    told = check_assumptions(trace_of(np.full((20, 30), chance)), kappa=8)
+    assert told.rejected() == []
+    assert all(np.isnan(test.p_value) for test in told.tests)
+    assert not any(test.varies for test in told.tests if test.error == test.error)
+    assert np.isnan(dict(told.figures)["correlation of α 1 apart, pooled"].value)
+    assert p_value(1e-6, 1e-7, 20) < 1e-6  # small is not the same as rounding
+
+
+def test_no_label_of_a_figure_within_requests_or_of_the_spread_promises_too_much():
+    names = dict(check_assumptions(trace_of(iid(np.random.default_rng(8), 12, 40)), kappa=2).figures)
+    assert "spread between requests, if positions had no memory" in names
+    within = [name for name in names if "within requests" in name]
+    assert len(within) > 2
+    assert all("reads low" in name for name in within)

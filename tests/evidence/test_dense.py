@@ -15,6 +15,7 @@ from simspec.evidence.dense import (
     mean_of,
     read_dense,
     slope,
+    spread_by_halves,
     spread_of_requests,
 )
 from simspec.evidence.replay import replay
@@ -165,6 +166,26 @@ def test_spread_of_requests_is_that_of_the_beta_law_and_nothing_without_one():
     assert spread_of_requests(trace_of(iid(rng, 400, 100))).value < 0.02
 
 
+def test_memory_enlarges_the_spread_and_less_so_that_of_halves():
+    """Requests of one law, whose rate moves slowly inside them: the truth is 0, the docstring says .11 and .05."""
+    found = [trace_of(hidden(np.random.default_rng(seed), 200, 200)) for seed in range(10)]
+    plain, halved = (np.mean([f(t).value for t in found]) for f in (spread_of_requests, spread_by_halves))
+    assert abs(plain - 0.106) < 0.01  # ten standard errors, as of 20 other seeds
+    assert abs(halved - 0.046) < 0.02
+
+
+def test_spread_by_halves_is_that_of_the_beta_law_and_nothing_without_one():
+    rng = np.random.default_rng(6)
+    found = spread_by_halves(trace_of(beta_by_request(rng, 400, 100)))
+    truth = np.sqrt(0.6 * 0.4 / 11.0)
+    assert abs(found.value - truth) < 5 * found.error < truth / 2
+    assert found.low < truth < found.high
+    none = spread_by_halves(trace_of(iid(rng, 400, 100)))
+    assert none.low == 0.0
+    assert none.value < 0.03
+    assert np.isnan(spread_by_halves(trace_of(iid(rng, 2, 100))).value)
+
+
 def test_memory_is_seen_within_and_differences_only_between():
     rng = np.random.default_rng(7)
     differing = trace_of(beta_by_request(rng, 200, 100, 3.0, 2.0))
@@ -257,6 +278,45 @@ def test_a_trace_of_several_drafts_at_once_is_refused():
     trace = Trace(path="shipped:smollm2", alpha="tok_accept", request="request")
     with pytest.raises(ParameterError, match="is a draft chosen"):
         read_dense(trace)
+
+
+def written(tmp_path, **changed):
+    """A file of 3 × 4 positions with some columns changed, as a trace; ``row`` is their order."""
+    import pandas as pd
+
+    own = {"request": np.repeat([0, 1, 2], 4), "position": np.tile(np.arange(4), 3), "tok_accept": np.arange(12) / 20}
+    pd.DataFrame(own | changed).to_csv(tmp_path / "t.csv", index=False)
+    return Trace(path=str(tmp_path / "t.csv"), alpha="tok_accept", request="request")
+
+
+POSITIONS = np.tile(np.arange(4), 3)
+UNUSABLE = [
+    ({"alpha": np.arange(12) / 10}, "alpha", "'alpha' holds values outside 0 … 1"),
+    ({"alpha": np.arange(12) / 20 - 0.1}, "alpha", "'alpha' holds values outside 0 … 1"),
+    ({"position": POSITIONS + 0.5 * (np.arange(12) == 5)}, "position", "not whole numbers"),
+    ({"position": POSITIONS - 1}, "position", "falls to -1; the first position must be 0"),
+    ({"position": POSITIONS + 2**62}, "position", "allowed: at most 1,000,000,000"),
+    ({"position": POSITIONS[::-1]}, "request", "allowed: rows in the order of the text"),
+]
+
+
+@pytest.mark.parametrize(("changed", "key", "said"), UNUSABLE, ids=lambda value: str(value)[:20])
+def test_columns_beside_the_chances_are_checked(changed, key, said, tmp_path):
+    with pytest.raises(ParameterError, match=said) as caught:
+        read_dense(written(tmp_path, **changed))
+    assert caught.value.key == key
+    assert "\n" not in str(caught.value)
+
+
+def test_positions_counted_from_one_are_those_counted_from_zero(tmp_path):
+    plain = read_dense(written(tmp_path))
+    moved = read_dense(written(tmp_path, position=POSITIONS + 1))
+    assert (plain.counted_from, moved.counted_from, moved.take(np.array([1])).counted_from) == (0, 1, 1)
+    assert moved.whole
+    assert moved.position.tolist() == plain.position.tolist()
+    mixed = POSITIONS + (np.arange(12) < 4)  # only one request begins at 1: its first position is missing
+    assert read_dense(written(tmp_path, position=mixed)).counted_from == 0
+    assert not read_dense(written(tmp_path, position=mixed)).whole
 
 
 def test_shipped_names_are_resolved_and_hashed_as_their_files(tmp_path):

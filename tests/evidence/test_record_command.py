@@ -453,6 +453,7 @@ WRONG = [
     (["ngram", "--prompts", "x"], "--prompts belongs to smollm2 and transformers, not to ngram"),
     (["ngram", "--text", "missing.txt"], "missing.txt"),
     (["ngram", "-o", "t.csv"], "ends in .parquet"),
+    (["ngram", "--shipped", "code", "--text", "x.txt"], "allowed: one of them"),
     (["ngram", "-o", "/proc/nowhere/t.parquet"], "cannot be written"),
     (["transformers"], "--target is missing"),
     (["transformers", "--target", "x", "--seed", str(2**64)], "--draft is missing"),

@@ -129,7 +129,7 @@ WRONG_DATA = [
     (
         {"accepted": "len", "drafted": 4, "bonus_included": True, "request": "req", "where": {"req": "z"}},
         "where",
-        "no row",
+        "no row is left with req = 'z'$",
     ),
 ]
 
@@ -163,6 +163,12 @@ def test_missing_and_broken_files(tmp_path):
         load(Trace(path=str(tmp_path / "bad.parquet"), **keys))
     with pytest.raises(ParameterError, match="unknown form"):
         Trace(path=str(tmp_path / "x.pickle"), **keys)
+
+
+def test_a_file_without_rows_says_so_and_nothing_of_where(tmp_path):
+    (tmp_path / "t.csv").write_text("request,position,tok_accept\n")
+    with pytest.raises(ParameterError, match=r"t\.csv: holds no rows$"):
+        load(Trace(path=str(tmp_path / "t.csv"), request="request", alpha="tok_accept"))
 
 
 LISTS = {"accepted": "len", "drafted": 4, "bonus_included": True}
