@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -239,15 +240,23 @@ def ewma_below(alpha: float, level: float, smoothing: float = 0.85) -> float:
         return float(level > alpha)
     check_range("alpha", alpha, _RAREST, 1.0 - _RAREST)
     check_range("smoothing", smoothing, max(alpha, 1.0 - alpha), _SMOOTHEST)
-    total, first, last = 0.5, 0, _BLOCK
+    at, wave = _waves(alpha, smoothing)
+    total = 0.5 + float((wave * np.exp(1j * level * at)).imag.sum())
+    return min(max(total, 0.0), 1.0)
+
+
+@functools.lru_cache(maxsize=8)
+def _waves(alpha: float, smoothing: float) -> tuple[FloatArray, npt.NDArray[np.complex128]]:
+    """The series of one law for all levels: t = πn over odd n, and 2/t·φ(−t)."""
+    places, waves, first, last = [], [], 0, _BLOCK
     while first < _TERMS:
         t = math.pi * (2.0 * np.arange(first, last) + 1.0)
-        terms = 2.0 / t * _transform(alpha, smoothing, np.asarray(-t, np.float64)) * np.exp(1j * level * t)
-        total += float(terms.imag.sum())
-        if np.abs(terms).sum() < _NOTHING:
+        places.append(t)
+        waves.append(2.0 / t * _transform(alpha, smoothing, np.asarray(-t, np.float64)))
+        if np.abs(waves[-1]).sum() < _NOTHING:
             break
         first, last = last, 2 * last
-    return min(max(total, 0.0), 1.0)
+    return np.concatenate(places), np.concatenate(waves)
 
 
 def _transform(alpha: float, smoothing: float, t: FloatArray) -> npt.NDArray[np.complex128]:

@@ -112,9 +112,9 @@ def test_c44_how_often_the_estimate_of_a_constant_rate_falls_below(alpha: float,
     assert found == pytest.approx(below_by_fourier(alpha, 0.6, 0.85), abs=3e-7)
 
 
-@pytest.mark.parametrize(("alpha", "smoothing"), [(0.7, 0.85), (0.9, 0.6), (0.3, 0.99)])
+@pytest.mark.parametrize(("alpha", "smoothing"), [(0.7, 0.85), (0.9, 0.95), (0.3, 0.99)])
 def test_the_law_of_the_estimate_has_its_moments(alpha: float, smoothing: float) -> None:
-    levels = np.linspace(0.0, 1.0, 2001)
+    levels = np.linspace(0.0, 1.0, 401)
     above = 1.0 - np.array([theory.ewma_below(alpha, float(x), smoothing) for x in levels])
     assert np.trapezoid(above, levels) == pytest.approx(alpha, abs=1e-4)
     second = np.trapezoid(2.0 * levels * above, levels)
