@@ -9,11 +9,11 @@ from simspec.claims.claim import Claim, above, below, formula
 from simspec.claims.quantity import (
     AllRejected,
     BestKappa,
-    Difference,
     Formula,
     JudgedVarianceFactor,
     NoneAccepted,
     Speedup,
+    difference,
 )
 from simspec.claims.setup import KAPPAS, STANDARD, USUAL
 from simspec.model import BetaMixture, Cost, DiscreteMixture, GaussianCopulaAr1, Hmm, Iid, Markov, Process
@@ -112,7 +112,7 @@ def _risk() -> list[Claim]:
             "no draft accepted in a decoding window, chain carried, kappa = 4",
             "rho = .3 raises the risk of complete rejection, by .01 at least.",
             above(0.01),
-            Difference(NoneAccepted(carried, 4), NoneAccepted(USUAL, 4)),
+            difference(NoneAccepted(carried, 4), NoneAccepted(USUAL, 4)),
             _first_rejected(),
         ),
         *(
@@ -122,7 +122,7 @@ def _risk() -> list[Claim]:
                 f"first draft rejected, so none accepted, {short}, kappa = 4",
                 "rho = .3 raises the risk of complete rejection, by .01 at least.",
                 above(0.01),
-                Difference(NoneAccepted(CONSTRUCTIONS[name], 4), NoneAccepted(USUAL, 4)),
+                difference(NoneAccepted(CONSTRUCTIONS[name], 4), NoneAccepted(USUAL, 4)),
                 _first_rejected(),
             )
             for short, name in SHORT.items()
@@ -161,7 +161,7 @@ def _lowered() -> list[Claim]:
                 f"{name}: kappa* at rho = .3 minus kappa* at 0 (alpha = .7, beta = .1)",
                 "Positive correlation lowers kappa*.",
                 below(-1.0),
-                Difference(own, independent),
+                difference(own, independent),
                 f"kappa* goes from {independent.exact():.0f} to {own.exact():.0f}, where the speed-up is "
                 f"{at_best:.4f}.",
             )
@@ -176,7 +176,7 @@ def _lowered() -> list[Claim]:
             "minus kappa* at 0",
             "Positive correlation lowers kappa* somewhere.",
             below(-1.0),
-            Difference(low_carried, low_free),
+            difference(low_carried, low_free),
             f"A carried chain can lower it: from {low_free.exact():.0f} to {low_carried.exact():.0f} at "
             f"alpha = {LOWERED}, beta = .2.",
         )
@@ -208,7 +208,7 @@ def _negative() -> list[Claim]:
             "each window starts afresh: kappa* at rho = -.1 minus kappa* at 0 (alpha = .8, beta = .1)",
             "Negative correlation favours a longer kappa.",
             above(1.0),
-            Difference(best["fresh"], best["free"]),
+            difference(best["fresh"], best["free"]),
             f"kappa* goes from {best['free'].exact():.0f} to {best['fresh'].exact():.0f}.",
         ),
         Claim(
@@ -217,7 +217,7 @@ def _negative() -> list[Claim]:
             "chain carried: kappa* at rho = -.1 minus kappa* at 0 (alpha = .8, beta = .1)",
             "Negative correlation favours a longer kappa.",
             above(1.0),
-            Difference(best["carried"], best["free"]),
+            difference(best["carried"], best["free"]),
             f"kappa* goes from {best['free'].exact():.0f} to {best['carried'].exact():.0f}.",
         ),
         Claim(
@@ -226,7 +226,7 @@ def _negative() -> list[Claim]:
             "chain carried: speed-up at kappa = 6 with rho = -.1 minus that with 0 (alpha = .8, beta = .1)",
             "Negative correlation favours long drafts.",
             above(0.0),
-            Difference(Speedup(carried, 6, STANDARD), Speedup(free, 6, Cost(c_d=0.1))),
+            difference(Speedup(carried, 6, STANDARD), Speedup(free, 6, Cost(c_d=0.1))),
             f"The gain is one of speed, not of kappa*: at kappa = 6 the speed-up rises from {speeds[free]:.4f} to "
             f"{speeds[carried]:.4f}.",
         ),

@@ -11,7 +11,7 @@ import numpy as np
 from simspec import theory
 from simspec.claims.claim import Claim, Says, above, below, untestable
 from simspec.claims.lab import Lab, Need, Observed
-from simspec.claims.quantity import BestKappa, Difference, Formula, Speedup
+from simspec.claims.quantity import BestKappa, Formula, Speedup, difference
 from simspec.claims.random_pairs import Words, random_chain
 from simspec.claims.setup import KAPPAS, STANDARD
 from simspec.claims.window_quantity import WindowShare
@@ -155,7 +155,7 @@ def _drift() -> list[Claim]:
             "kappa* at alpha = .85 minus kappa* at .62, beta = .1",
             "A rate that falls from .85 to .62 changes the best draft length.",
             above(1.0),
-            Difference(first, last),
+            difference(first, last),
             f"From {first.exact():.0f} to {last.exact():.0f}. Yet over 1,024 tokens the speed-up is "
             f"{rules.optimal:.5f} with the best plan and {rules.fixed:.5f} with the best fixed kappa = "
             f"{rules.fixed_kappa}: adapting is worth {rules.optimal / rules.fixed - 1:.2%}.",
@@ -165,7 +165,7 @@ def _drift() -> list[Claim]:
             "= .1",
             "alpha has to be replaced by alpha_i: the mean rate misjudges the run.",
             below(0.0),
-            Difference(along, level),
+            difference(along, level),
             f"S(4) = {along.exact():.4f} along the fall against {level.exact():.4f} at the mean rate, "
             f"{1 - along.exact() / level.exact():.2%} less.",
         ),

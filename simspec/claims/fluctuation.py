@@ -10,10 +10,10 @@ import numpy as np
 
 from simspec import theory
 from simspec.claims.claim import Claim, above, below, formula, printed, untestable
-from simspec.claims.quantity import AllRejected, Formula, NoneAccepted
+from simspec.claims.quantity import AllRejected, Formula, NoneAccepted, Weighted
 from simspec.claims.search import root, verdict_paths
 from simspec.claims.setup import STANDARD
-from simspec.claims.window_quantity import JudgedSpread, Weighted, WindowSpread
+from simspec.claims.window_quantity import JudgedSpread, WindowSpread
 from simspec.model import Iid
 from simspec.theory import article
 

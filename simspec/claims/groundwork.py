@@ -7,10 +7,10 @@ import math
 
 from simspec import theory
 from simspec.claims.claim import Claim, above, formula, printed, untestable
-from simspec.claims.quantity import Formula
+from simspec.claims.quantity import Formula, Weighted
 from simspec.claims.search import peak, root, run_length, verdict_paths
 from simspec.claims.setup import STANDARD, USUAL, best_at
-from simspec.claims.window_quantity import JudgedShare, JudgedSpread, Weighted, WindowShare, WindowSpread
+from simspec.claims.window_quantity import JudgedShare, JudgedSpread, WindowShare, WindowSpread
 from simspec.model import Iid
 from simspec.theory import article
 

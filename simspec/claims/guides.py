@@ -13,7 +13,7 @@ from simspec import theory
 from simspec.claims.claim import FORMULA_MARGIN, Claim, above, below, between, untestable
 from simspec.claims.control import BY_HAND, FALLING, IntArray, forward_speedup, share_beaten
 from simspec.claims.correlation import CONSTRUCTIONS, LOWERED, LOWERED_COST
-from simspec.claims.quantity import AllRejected, BestKappa, Difference, Formula, SpeedupGain
+from simspec.claims.quantity import AllRejected, BestKappa, Formula, SpeedupGain, difference
 from simspec.claims.setup import KAPPAS, STANDARD, USUAL, article_cost, one_draft_pays_from, step_alpha, usual_s
 from simspec.claims.window_quantity import JudgedSpread, WindowSpread
 from simspec.model import Cost, Iid, Markov
@@ -73,7 +73,7 @@ def _formula() -> list[Claim]:
             "kappa* at alpha = .7 minus kappa* at .6, beta = .1",
             "If alpha is lower, kappa has to be smaller.",
             above(1.0),
-            Difference(usual, shorter),
+            difference(usual, shorter),
             f"kappa* rises with alpha: {shorter.exact():.0f} at .6, {usual.exact():.0f} at .7.",
         ),
     ]
@@ -158,14 +158,14 @@ def _fluctuation() -> list[Claim]:
             "equation (15), kappa judged drafts, alpha = .7: sigma/alpha at kappa = 3 minus at kappa = 4",
             "Lowering kappa lowers the relative fluctuation.",
             below(0.0),
-            Difference(shorter, longer),
+            difference(shorter, longer),
             f"It grows, so a guard that fires fires on: {longer.exact():.4f} at kappa = 4, {shorter.exact():.4f} at 3.",
         ),
         row(
             "decoded windows, alpha = .7: relative deviation of the accepted length at kappa = 3 minus at kappa = 4",
             "Lowering kappa lowers the relative fluctuation.",
             below(0.0),
-            Difference(cut, decoded),
+            difference(cut, decoded),
             f"Of the length that is really accepted it does, from {decoded.exact():.4f} to {cut.exact():.4f}; but that "
             f"one is far above .25 at any kappa: with alpha = .9 and a single draft it is {good.exact():.4f}, and "
             f"below .25 only for alpha above {16 / 17:.4f}.",
@@ -194,7 +194,7 @@ def _tails() -> list[Claim]:
             f"{end}, to which the guard leads, minus that at kappa = 4",
             "The guard covers the tail: lowering kappa makes complete rejection rarer.",
             below(0.0),
-            Difference(after, before),
+            difference(after, before),
             f"By its own formula (1 - alpha)^kappa a shorter draft is rejected as a whole more often: "
             f"{before.exact():.4f} at kappa = 4, {after.exact():.4f} at kappa = {end}.",
         ),
@@ -305,7 +305,7 @@ def _correction() -> list[Claim]:
             "correlation",
             statement,
             between(-2.0, -1.0),
-            Difference(fresh, free),
+            difference(fresh, free),
             "In a fresh window an accepted draft makes the next one likelier, P(A >= j) >= alpha^j, so longer drafts "
             f"pay: kappa* goes from {free.exact():.0f} to {fresh.exact():.0f}.",
         ),
@@ -314,7 +314,7 @@ def _correction() -> list[Claim]:
             "kappa* minus that without correlation",
             statement,
             between(-2.0, -1.0),
-            Difference(carried, alone),
+            difference(carried, alone),
             "A window that begins right after a rejection begins badly, so here kappa* does fall, from "
             f"{alone.exact():.0f} to {carried.exact():.0f}; over the whole range it falls in "
             f"{_share((1,)):.1%} of such chains.",

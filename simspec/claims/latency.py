@@ -6,7 +6,7 @@ import functools
 
 from simspec.claims.claim import Claim, between, formula, untestable
 from simspec.claims.optimum import CONSISTENT, coded_again
-from simspec.claims.quantity import CostCurve, Formula, Quantity, ShareInBand, Speedup
+from simspec.claims.quantity import CostCurve, Formula, Quantity, ShareInBand, Speedup, Weighted
 from simspec.claims.search import root
 from simspec.claims.setup import (
     GRID_ALPHAS,
@@ -19,7 +19,7 @@ from simspec.claims.setup import (
     best_at,
     usual_s,
 )
-from simspec.claims.window_quantity import CostPer, Weighted, WindowShare
+from simspec.claims.window_quantity import CostPer, WindowShare
 from simspec.model import Cost, Iid
 from simspec.theory import article
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from simspec import theory
 from simspec.claims.claim import Claim, above, below, between, formula, integer, printed
-from simspec.claims.quantity import BestKappa, CostCurve, Difference, Formula, Speedup, SpeedupGain
+from simspec.claims.quantity import BestKappa, CostCurve, Formula, Speedup, SpeedupGain, difference
 from simspec.claims.search import limit, peak, root, slope
 from simspec.claims.setup import ARTICLE, KAPPAS, OVERHEADS, STANDARD, USUAL, article_cost, best_at, usual_s
 from simspec.model import Cost, Iid
@@ -249,7 +249,7 @@ def _c24() -> list[Claim]:
             "direction of eq. (12) in beta: kappa*(beta = .3) - kappa*(beta = .05), standard costs",
             "(12) rises with the draft cost: dearer drafts ask for longer drafts.",
             above(1.0),
-            Difference(dear, cheap),
+            difference(dear, cheap),
             f"(12) rises from {article.kappa_star_as_coded(A, 0.05):.3f} to {article.kappa_star_as_coded(A, 0.3):.3f} "
             f"as beta goes from .05 to .3, while the best kappa falls from {cheap.exact():.0f} to {dear.exact():.0f}.",
         ),

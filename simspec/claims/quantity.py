@@ -10,6 +10,7 @@ import numpy as np
 
 from simspec import theory
 from simspec.claims.lab import Lab, Need, Observed
+from simspec.claims.spread import SPREADS, observed_spread
 from simspec.model import Cost, Process
 from simspec.stats.intervals import proportion, ratio, standard_error, student
 from simspec.stats.point import best_kappa, speedups
@@ -272,38 +273,40 @@ class JudgedVarianceFactor:
         return theory.judged_variance_factor(self.process, self.kappa)
 
     def observe(self, lab: Lab, level: float) -> Observed:
-        judged = lab.judged(self.process, self.kappa).astype(float)
-        j = np.arange(self.kappa + 1)
-        n, first, second = judged.sum(axis=1), judged @ j, judged @ (j * j)
-        mean = first.sum() / n.sum()
-        spread = second.sum() / n.sum() - mean**2
-        rate = mean / self.kappa
-        scale = self.kappa * rate * (1.0 - rate)
-        influence = ((second - 2 * mean * first + mean**2 * n) - spread * n) / n.sum()
-        slope = spread / scale * (1.0 - 2.0 * rate) / (rate * (1.0 - rate)) / self.kappa
-        influence = influence / scale - slope * (first - mean * n) / n.sum()
-        half = student(level, len(n)) * float(standard_error(influence))
-        return Observed.around(spread / scale, half, int(n.sum()))
+        judged = lab.judged(self.process, self.kappa).astype(np.float64)
+        passed = np.arange(self.kappa + 1.0)
+        sums = judged.sum(axis=1), judged @ passed, judged @ passed**2
+        return observed_spread(SPREADS["variance over the binomial one"], self.kappa, *sums, None, level)
 
 
 @dataclass(frozen=True)
-class Difference:
-    """First minus second; the interval adds both uncertainties, so the parts need not be independent."""
+class Weighted:
+    """Σ weight·quantity, a difference or second difference; intervals add up, so parts need not be independent."""
 
-    first: Quantity
-    second: Quantity
+    terms: tuple[tuple[float, Quantity], ...]
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        return (*self.first.needs, *self.second.needs)
+        return tuple(need for _, own in self.terms for need in own.needs)
 
     def exact(self) -> float:
-        return self.first.exact() - self.second.exact()
+        return sum(weight * own.exact() for weight, own in self.terms)
 
     def observe(self, lab: Lab, level: float) -> Observed:
-        half = 1.0 - (1.0 - level) / 2
-        a, b = self.first.observe(lab, half), self.second.observe(lab, half)
-        return Observed(a.value - b.value, a.low - b.high, a.high - b.low, max(a.windows, b.windows))
+        each = 1.0 - (1.0 - level) / len(self.terms)
+        value = low = high = 0.0
+        windows = []
+        for weight, own in self.terms:
+            seen = own.observe(lab, each)
+            ends = sorted((weight * seen.low, weight * seen.high))
+            value, low, high = value + weight * seen.value, low + ends[0], high + ends[1]
+            windows.append(seen.windows)
+        return Observed(value, low, high, max(windows))
+
+
+def difference(first: Quantity, second: Quantity) -> Weighted:
+    """First minus second."""
+    return Weighted(((1.0, first), (-1.0, second)))
 
 
 @dataclass(frozen=True)

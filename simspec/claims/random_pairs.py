@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from simspec.kernels.words import GOLD, mix, stream_keys
+from simspec.kernels.addressed import mixed
+from simspec.kernels.words import GOLD, stream_keys
 from simspec.model import TokenChain
 from simspec.theory.law import FloatArray
 
@@ -30,7 +31,7 @@ class Words:
         count = int(np.prod(shape))
         at = np.arange(self.used + 1, self.used + count + 1, dtype=np.uint64) * np.uint64(GOLD)
         self.used += count
-        words = getattr(mix, "py_func", mix)(self.key + at)  # plain array arithmetic, nothing to compile
+        words = mixed(self.key + at)
         return np.asarray(((words >> np.uint64(12)).astype(np.float64) + 0.5).reshape(shape) * 2.0**-52)
 
     def rows(self, size: int, sharpness: int) -> FloatArray:
@@ -46,15 +47,15 @@ def random_chain(kind: str, size: int, sharpness: int, distance: float, words: W
     token, and the draft is four times closer in the first half.
     """
     target, other = words.rows(size, sharpness), words.rows(size, sharpness)
-    mixed = np.full((size, 1), distance)
+    share = np.full((size, 1), distance)
     if kind == "sticky":
         target, other = (0.7 * np.eye(size) + 0.3 * matrix for matrix in (target, other))
     elif kind == "topics":
         half = np.arange(size) < size // 2
         inside = half[:, None] == half
         target, other = (_kept(matrix, inside) for matrix in (target, other))
-        mixed = np.where(half[:, None], distance / 4, distance)
-    draft = (1.0 - mixed) * target + mixed * other
+        share = np.where(half[:, None], distance / 4, distance)
+    draft = (1.0 - share) * target + share * other
     return TokenChain(target=_tuples(target), draft=_tuples(draft))
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 from simspec import theory
 from simspec.claims.claim import Claim, above, below, between, printed, untestable
-from simspec.claims.quantity import Formula, Speedup, SpeedupGain
+from simspec.claims.quantity import Formula, Speedup, SpeedupGain, Weighted
 from simspec.claims.search import root
 from simspec.claims.setup import KAPPAS, OVERHEADS, STANDARD, article_cost, one_draft_pays_from, step_alpha
-from simspec.claims.window_quantity import BestSpeedup, Weighted, second_difference
+from simspec.claims.window_quantity import BestSpeedup, second_difference
 from simspec.model import Cost, Iid, TokenChain
 from simspec.theory import article
 

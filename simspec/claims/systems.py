@@ -14,7 +14,7 @@ import numpy as np
 
 from simspec import theory
 from simspec.claims.claim import Claim, above, below, formula, integer, untestable
-from simspec.claims.quantity import Difference, Formula, Speedup, SpeedupGain
+from simspec.claims.quantity import Formula, Speedup, SpeedupGain, difference
 from simspec.claims.setup import STANDARD
 from simspec.claims.window_quantity import WindowShare
 from simspec.model import DiscreteMixture, Hmm, Iid, Position
@@ -201,7 +201,7 @@ def _whole_of_heads() -> list[Claim]:
             "the whole as accepted tokens, heads .8, .6, .5 and a fourth of .4: E[A] with it minus without",
             "A head whose rate lies below alpha_c = .74 drags the whole down.",
             below(0.0),
-            Difference(four, three),
+            difference(four, three),
             "A head adds the product of all rates up to its own to the accepted tokens and takes nothing away: "
             f"E[A] rises from {three.exact():.3f} to {four.exact():.3f}.",
         )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from simspec import theory
 from simspec.claims.claim import Claim, above, below, formula, integer, printed
-from simspec.claims.quantity import AllRejected, Difference, Formula, KappaForShare, NoneAccepted, Speedup
+from simspec.claims.quantity import AllRejected, Formula, KappaForShare, NoneAccepted, Speedup, difference
 from simspec.claims.search import peak, root, slope
 from simspec.claims.setup import KAPPAS, STANDARD, USUAL, step_alpha
 from simspec.model import Iid
@@ -209,7 +209,7 @@ def _sign_change() -> list[Claim]:
             "throughput, below: kappa for 90% at alpha = .74 minus that at .6, beta = .1",
             "Below alpha_c, kappa_0.9 falls with alpha.",
             below(-1.0),
-            Difference(at[0.74], at[0.6]),
+            difference(at[0.74], at[0.6]),
             f"The kappa that reaches 90% of the best speed-up never falls: {found}.",
         ),
         Claim(
@@ -218,7 +218,7 @@ def _sign_change() -> list[Claim]:
             "throughput, above: kappa for 90% at alpha = .9 minus that at .74, beta = .1",
             "Above alpha_c, kappa_0.9 rises with alpha.",
             above(1.0),
-            Difference(at[0.9], at[0.74]),
+            difference(at[0.9], at[0.74]),
             f"There is no change of sign, it rises above .74 as it does below: {found}.",
         ),
     ]

@@ -6,7 +6,7 @@ import functools
 
 from simspec import theory
 from simspec.claims.claim import Claim, Says, below, integer, untestable
-from simspec.claims.quantity import Difference
+from simspec.claims.quantity import difference
 from simspec.claims.setup import KAPPAS, STANDARD
 from simspec.claims.token_quantity import TokenAlpha, TokenBestKappa, TokenMeanAccepted, TokenShare, alpha_of
 from simspec.model.pairs import GivenPair
@@ -48,14 +48,14 @@ def _c04() -> list[Claim]:
             f"tokens, {where}: difference of drafts kept, kappa = 4",
             f"{order}: the more distant of two pairs keeps at least 5% fewer drafts.",
             below(-0.05 * near.exact()),
-            Difference(far, near),
+            difference(far, near),
             f"Only alpha = sum min(p, q) counts: both pairs keep {near.exact():.4f} and {far.exact():.4f} of 4 drafts.",
         ),
         row(
             f"tokens, {where}: difference of kappa*, beta = .1",
             f"{order}: it is smaller for the more distant of two pairs.",
             below(-1.0),
-            Difference(best[FAR], best[NEAR]),
+            difference(best[FAR], best[NEAR]),
             f"With independent drafts kappa* follows from alpha and costs alone: it is {best[NEAR].exact():.0f} and "
             f"{best[FAR].exact():.0f}.",
         ),
@@ -64,7 +64,7 @@ def _c04() -> list[Claim]:
             "beta = .1",
             "Rényi divergence and variance of the acceptance rate together determine kappa*: equal both, equal kappa*.",
             integer(0),
-            Difference(best[FAR], best[TWIN]),
+            difference(best[FAR], best[TWIN]),
             "kappa* follows from alpha itself: it is "
             f"{best[FAR].exact():.0f} at .7 and {best[TWIN].exact():.0f} at .3.",
         ),
@@ -73,7 +73,7 @@ def _c04() -> list[Claim]:
             "kept, kappa = 4",
             "Of two pairs with one alpha one keeps at least 5% fewer drafts, so more of the laws counts than alpha.",
             below(-0.05 * near_block.exact()),
-            Difference(far_block, near_block),
+            difference(far_block, near_block),
             "Block verification makes good for a token of p < q by later ones of p > q, so more than alpha counts, "
             f"though no one divergence: these two pairs keep {near_block.exact():.4f} and {far_block.exact():.4f}.",
         ),
@@ -187,7 +187,7 @@ def _c11() -> list[Claim]:
             "that pair against p = (.5, .5), q = (.8, .2), both TV = .3: difference of alpha",
             "alpha is not a function of TV alone: sparse regions of the laws change it, here by at least .01.",
             below(-0.01),
-            Difference(far, TokenAlpha(NEAR)),
+            difference(far, TokenAlpha(NEAR)),
             f"Equal TV, equal alpha: {far.exact():.4f} and {alpha_of(NEAR):.4f}.",
         ),
     ]

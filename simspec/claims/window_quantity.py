@@ -5,7 +5,6 @@ Errors come from independent units: windows where they are fresh, else lanes.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,10 +12,11 @@ import numpy as np
 
 from simspec import theory
 from simspec.claims.lab import Lab, Need, Observed
-from simspec.claims.quantity import Quantity
+from simspec.claims.quantity import Quantity, Weighted
+from simspec.claims.spread import SPREADS, observed_spread
 from simspec.model import Cost, Process
 from simspec.stats.counts import Counts
-from simspec.stats.intervals import Floats, ratio, standard_error, student
+from simspec.stats.intervals import Floats, ratio, student
 from simspec.stats.point import speedups
 from simspec.theory.law import WindowLaw, moments
 
@@ -97,45 +97,6 @@ class CostPer:
 
 
 @dataclass(frozen=True)
-class Spread:
-    """A function of mean m and variance v of a count out of κ, with its slopes in both."""
-
-    value: Callable[[float, float, int], float]
-    by_mean: Callable[[float, float, int], float]
-    by_variance: Callable[[float, float, int], float]
-
-
-SPREADS = {
-    "variance": Spread(lambda m, v, k: v, lambda m, v, k: 0.0, lambda m, v, k: 1.0),
-    "variance of the share": Spread(lambda m, v, k: v / k**2, lambda m, v, k: 0.0, lambda m, v, k: 1.0 / k**2),
-    "deviation of the share": Spread(
-        lambda m, v, k: math.sqrt(v) / k, lambda m, v, k: 0.0, lambda m, v, k: 0.5 / (k * math.sqrt(v))
-    ),
-    "relative deviation": Spread(
-        lambda m, v, k: math.sqrt(v) / m,
-        lambda m, v, k: -math.sqrt(v) / m**2,
-        lambda m, v, k: 0.5 / (m * math.sqrt(v)),
-    ),
-}
-"""Name → spread of the number accepted."""
-
-
-def _spread(
-    spread: Spread, kappa: int, n: Floats, first: Floats, second: Floats, weight: np.ndarray | None, level: float
-) -> Observed:
-    """A spread from Σ1, Σx and Σx² of each unit, by the delta method."""
-    many = np.ones(n.shape) if weight is None else np.asarray(weight, np.float64)
-    total, units = float(n @ many), int(many.sum())
-    mean = float(first @ many) / total
-    variance = float(second @ many) / total - mean**2
-    of_mean = (first - mean * n) / total
-    of_variance = (second - 2.0 * mean * first + (mean**2 - variance) * n) / total
-    slopes = spread.by_mean(mean, variance, kappa), spread.by_variance(mean, variance, kappa)
-    half = student(level, units) * float(standard_error(slopes[0] * of_mean + slopes[1] * of_variance, weight))
-    return Observed.around(spread.value(mean, variance, kappa), half, int(total))
-
-
-@dataclass(frozen=True)
 class WindowSpread:
     """One of `SPREADS` of the accepted length A of a decoded window."""
 
@@ -155,7 +116,7 @@ class WindowSpread:
         counts = lab.counts(self.process)
         at = counts.kappas.index(self.kappa)
         n, first, second = (counts.by_unit(name)[at] for name in ("n", "accepted", "accepted_sq"))
-        return _spread(SPREADS[self.what], self.kappa, n, first, second, counts.weight, level)
+        return observed_spread(SPREADS[self.what], self.kappa, n, first, second, counts.weight, level)
 
 
 @dataclass(frozen=True)
@@ -178,7 +139,7 @@ class JudgedSpread:
         judged = lab.judged(self.process, self.kappa).astype(np.float64)
         passed = np.arange(self.kappa + 1.0)
         sums = judged.sum(axis=1), judged @ passed, judged @ passed**2
-        return _spread(SPREADS[self.what], self.kappa, *sums, None, level)
+        return observed_spread(SPREADS[self.what], self.kappa, *sums, None, level)
 
 
 @dataclass(frozen=True)
@@ -226,31 +187,6 @@ class BestSpeedup:
         half = student(1.0 - (1.0 - level) / len(kept), counts.units) * speed.error
         low, high = (speed.value - half).max(), (speed.value + half).max()
         return Observed(float(speed.value.max()), float(low), float(high), int(counts.total("n")[0]))
-
-
-@dataclass(frozen=True)
-class Weighted:
-    """Σ weight·quantity, a difference or second difference; intervals add up, so parts need not be independent."""
-
-    terms: tuple[tuple[float, Quantity], ...]
-
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return tuple(need for _, own in self.terms for need in own.needs)
-
-    def exact(self) -> float:
-        return sum(weight * own.exact() for weight, own in self.terms)
-
-    def observe(self, lab: Lab, level: float) -> Observed:
-        each = 1.0 - (1.0 - level) / len(self.terms)
-        value = low = high = 0.0
-        windows = []
-        for weight, own in self.terms:
-            seen = own.observe(lab, each)
-            ends = sorted((weight * seen.low, weight * seen.high))
-            value, low, high = value + weight * seen.value, low + ends[0], high + ends[1]
-            windows.append(seen.windows)
-        return Observed(value, low, high, max(windows))
 
 
 def second_difference(at: Callable[[float], Quantity], alphas: tuple[float, float, float]) -> Weighted:

@@ -17,10 +17,10 @@ from simspec.claims.setup import ARTICLE, GRID_ALPHAS, STANDARD
 from simspec.claims.witness import Bounds, Witness, silent
 from simspec.claims.witness_laws import DECODED, DECODING, LAGS, MEASURED, ORDERS, TESTS, TWENTIETH
 from simspec.claims.witness_rounds import BY_REQUEST, drift, of_figure, of_law
-from simspec.evidence.dense import DenseTrace, autocorrelation, halves, jackknife
+from simspec.evidence.dense import DenseTrace, autocorrelation, halves
 from simspec.evidence.replay import replay
 from simspec.model import Cost, Iid
-from simspec.stats.clusters import Figure, by_request
+from simspec.stats.clusters import Figure, by_request, jackknife
 from simspec.stats.intervals import Floats, student
 from simspec.theory import article
 

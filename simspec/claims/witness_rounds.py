@@ -23,9 +23,8 @@ from simspec.claims.witness_laws import (
     in_short,
     none_accepted,
 )
-from simspec.evidence.dense import jackknife
 from simspec.run.traces import Rounds
-from simspec.stats.clusters import Figure, by_request, successive_correlation
+from simspec.stats.clusters import Figure, by_request, jackknife, successive_correlation
 from simspec.stats.intervals import Floats
 
 BY_REQUEST = "error between requests (leave one out)"

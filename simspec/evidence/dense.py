@@ -7,7 +7,6 @@ verdict is ever drawn, and an error is one between requests only.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,12 +14,10 @@ from numpy.typing import NDArray
 
 from simspec.model import ParameterError, Trace
 from simspec.run.traces import Chances, columns, load
-from simspec.stats.clusters import Figure, by_request
-from simspec.stats.intervals import student
+from simspec.stats.clusters import Figure, by_request, jackknife
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Statistic = Callable[[Floats], Floats]
 LAST_POSITION = 10**9
 """Output positions beyond this are not ones: keys of request and position have to fit into 64 bits."""
 LEAST_VARIANCE = 1e-12
@@ -164,38 +161,6 @@ def _positions(values: Floats, trace: Trace) -> Ints:
         if found:
             raise ParameterError("position", f"{trace.path}: 'position' {said}")
     return values.astype(np.int64)
-
-
-def jackknife(sums: Floats, statistic: Statistic, level: float = 0.95) -> Figure:
-    """A statistic of sums over requests; its error by leaving out one request at a time.
-
-    Parameters
-    ----------
-    sums : array (sums, requests)
-    statistic : callable
-        From sums of shape (sums, …) to values of shape (…).
-    level : float
-        Of the Student interval.
-
-    References
-    ----------
-    Efron and Stein (1981), section 2, for the jackknife error of a function of sums.
-
-    Examples
-    --------
-    >>> jackknife(np.array([[1.0, 3.0], [2.0, 2.0]]), lambda s: s[0] / s[1]).value
-    1.0
-    """
-    kept = sums[:, np.abs(sums).sum(axis=0) > 0.0]
-    total, units = kept.sum(axis=1), kept.shape[1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = float(statistic(total[:, None])[0])
-        without = statistic(total[:, None] - kept)
-    if units < 2 or not (np.isfinite(value) and np.isfinite(without).all()):
-        return Figure(value, float("nan"), float("nan"), float("nan"), units)
-    error = float(np.sqrt((units - 1) / units * ((without - without.mean()) ** 2).sum()))
-    half = student(level, units) * error
-    return Figure(value, value - half, value + half, error, units)
 
 
 def mean_of(trace: DenseTrace, values: Floats, chosen: NDArray[np.bool_] | None = None, level: float = 0.95) -> Figure:

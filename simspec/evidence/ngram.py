@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from simspec.evidence.ngram_model import Floats, Ints, Pair, check_recording, drawn, tempered, train_pair
-from simspec.evidence.words import DOMAIN, Words, uniforms
+from simspec.evidence.words import DOMAIN, uniforms
+from simspec.kernels.addressed import Words
 from simspec.kernels.words import stream_keys
 from simspec.model.errors import ParameterError, shown
 from simspec.model.identity import digest

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simspec.evidence.dense import DenseTrace, Floats, jackknife
+from simspec.evidence.dense import DenseTrace, Floats
 from simspec.model.errors import ParameterError, shown
-from simspec.stats.clusters import Figure
+from simspec.stats.clusters import Figure, jackknife
 
 LONGEST_REPLAY = 256
 

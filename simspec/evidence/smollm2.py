@@ -17,7 +17,8 @@ from simspec.evidence.smollm2_forward import Cache, forward, logits
 from simspec.evidence.smollm2_forward import read_prompts as read_into
 from simspec.evidence.smollm2_text import Text
 from simspec.evidence.smollm2_weights import Weights, in_bits, load
-from simspec.evidence.words import Words, uniforms
+from simspec.evidence.words import uniforms
+from simspec.kernels.addressed import Words
 from simspec.model import ParameterError
 from simspec.model.errors import shown
 from simspec.run.progress import Progress

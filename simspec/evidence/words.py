@@ -5,24 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from simspec.kernels.words import GOLD, MIX_1, MIX_2
+from simspec.kernels.addressed import Words, words_at
 
-Words = NDArray[np.uint64]
 DOMAIN = "record"
-
-
-def mixed(words: Words) -> Words:
-    """The splitmix64 finaliser of `simspec.kernels.words.mix`, for arrays.
-
-    Examples
-    --------
-    >>> from simspec.kernels.words import mix
-    >>> int(mixed(np.array([5], np.uint64))[0]) == int(mix(np.uint64(5)))
-    True
-    """
-    z = (words ^ (words >> np.uint64(30))) * np.uint64(MIX_1)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(MIX_2)
-    return np.asarray(z ^ (z >> np.uint64(31)))
 
 
 def uniforms(keys: Words, addresses: NDArray[np.integer], index: int) -> NDArray[np.float64]:
@@ -43,6 +28,5 @@ def uniforms(keys: Words, addresses: NDArray[np.integer], index: int) -> NDArray
     >>> bool(uniforms(keys, np.array([7]), 2)[0] == (word >> 11) * 2.0**-53)
     True
     """
-    base = mixed(keys[4:5] + np.uint64(GOLD) * np.asarray(addresses, np.uint64).reshape(-1))
-    step = np.array([(GOLD * (index + 1)) % 2**64], np.uint64)
-    return np.asarray((mixed(base + step) >> np.uint64(11)) * 2.0**-53)
+    words = words_at(keys, np.asarray(addresses).reshape(-1), np.array([index]))
+    return np.asarray((words >> np.uint64(11)) * 2.0**-53)

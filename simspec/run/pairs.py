@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simspec.kernels.words import GOLD, MIX_1, MIX_2, stream_keys
+from simspec.kernels.addressed import words_at
+from simspec.kernels.words import stream_keys
 from simspec.model import TokenChain
 from simspec.model.chains import normalised
 from simspec.model.identity import digest
@@ -57,17 +58,8 @@ def uniforms(keys: NDArray[np.uint64], address: int, many: int) -> Floats:
     >>> float(uniforms(keys, 7, 3)[2]) == ((aside_word(keys, 7, 2) >> 11) + 0.5) / 2**53
     True
     """
-    with np.errstate(over="ignore"):  # words are numbers modulo 2⁶⁴
-        base = _mixed(keys[4:5] + np.uint64(GOLD) * np.uint64(address))
-        words = _mixed(base + np.uint64(GOLD) * np.arange(1, many + 1, dtype=np.uint64))
+    words = words_at(keys, np.array([address]), np.arange(many))
     return np.asarray(((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53)
-
-
-def _mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """As `simspec.kernels.words.mix`, for arrays."""
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(MIX_1)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(MIX_2)
-    return np.asarray(z ^ (z >> np.uint64(31)))
 
 
 def normals(keys: NDArray[np.uint64], address: int, many: int) -> Floats:

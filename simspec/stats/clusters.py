@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from simspec.stats.intervals import Floats, ratio, student
 
 Ints = NDArray[np.int64]
+Statistic = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,38 @@ def share(hits: NDArray[np.generic], at_risk: NDArray[np.generic], offsets: Ints
     return Figure(value, value - half, value + half, float(own.error[0]) if units > 1 else float("nan"), units)
 
 
+def jackknife(sums: Floats, statistic: Statistic, level: float = 0.95) -> Figure:
+    """A statistic of sums over requests; its error by leaving out one request at a time.
+
+    Parameters
+    ----------
+    sums : array (sums, requests)
+    statistic : callable
+        From sums of shape (sums, …) to values of shape (…).
+    level : float
+        Of the Student interval.
+
+    References
+    ----------
+    Efron and Stein (1981), section 2, for the jackknife error of a function of sums.
+
+    Examples
+    --------
+    >>> jackknife(np.array([[1.0, 3.0], [2.0, 2.0]]), lambda s: s[0] / s[1]).value
+    1.0
+    """
+    kept = sums[:, np.abs(sums).sum(axis=0) > 0.0]
+    total, units = kept.sum(axis=1), kept.shape[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = float(statistic(total[:, None])[0])
+        without = statistic(total[:, None] - kept)
+    if units < 2 or not (np.isfinite(value) and np.isfinite(without).all()):
+        return Figure(value, float("nan"), float("nan"), float("nan"), units)
+    error = float(np.sqrt((units - 1) / units * ((without - without.mean()) ** 2).sum()))
+    half = student(level, units) * error
+    return Figure(value, value - half, value + half, error, units)
+
+
 def successive_correlation(values: NDArray[np.generic], offsets: Ints, within: bool, level: float = 0.95) -> Figure:
     """Correlation of neighbouring values inside a request; error by leaving one request out at a time.
 
@@ -76,15 +110,7 @@ def successive_correlation(values: NDArray[np.generic], offsets: Ints, within: b
     pair[:, later] = [np.ones(later.sum()), x[earlier], x[later], x[earlier] * x[later], x[earlier] ** 2]
     last_sq = np.where(later, x**2, 0.0)
     sums = np.stack([by_request(row, offsets) for row in (*pair, last_sq)])
-    total = sums.sum(axis=1)
-    value = float(_correlation(total[:, None])[0])
-    without = _correlation(total[:, None] - sums[:, sums[0] > 0])
-    units = without.size
-    if units < 2 or not np.isfinite(value):
-        return Figure(value, float("nan"), float("nan"), float("nan"), units)
-    error = float(np.sqrt((units - 1) / units * ((without - without.mean()) ** 2).sum()))
-    half = student(level, units) * error
-    return Figure(value, value - half, value + half, error, units)
+    return jackknife(sums, _correlation, level)
 
 
 def _correlation(sums: Floats) -> Floats:

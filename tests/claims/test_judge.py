@@ -134,8 +134,18 @@ def test_validation_json_has_what_is_promised(tmp_path):
     tokens = pd.read_parquet(own.path / "tokens.parquet")
     assert set(tokens.rule) == {"token", "block"}
     assert set(tokens.kind) == {"accepted", "corrected", "bonus"}
+    assert_stored_tokens_follow_their_laws(tokens)
     stored = type(own).stored(own.dataset)
     assert [row["verdict"] for row in stored.rows] == [row["verdict"] for row in rows]
+
+
+def assert_stored_tokens_follow_their_laws(tokens):
+    """Shares of the likeliest token of (.5, .3, .2) against (.2, .3, .5), by kind; six deviations at 10⁶ tokens."""
+    own = tokens[tokens.pair.str.contains('"target":[0.5,0.3,0.2]', regex=False) & (tokens.rule == "token")]
+    for kinds, share in ((["accepted", "corrected", "bonus"], 0.5), (["accepted"], 2 / 7), (["corrected"], 1.0)):
+        by_token = own[own.kind.isin(kinds)].groupby("token")["count"].sum()
+        assert by_token.sum() > 3 * 10**5
+        assert by_token[0] / by_token.sum() == pytest.approx(share, abs=0.005)
 
 
 @pytest.mark.parametrize("seed", [2, 3])
