@@ -5,12 +5,13 @@ import pytest
 from scipy.special import chdtrc
 
 from simspec.kernels import sampling, sampling_twin
+from simspec.kernels.addressed import mixed
 from simspec.kernels.token_tables import ONE, Lookup, block_tables, token_tables, weights
 from simspec.kernels.twin import aside_word
 from simspec.kernels.words import GOLD, LANES, STREAM_VERSION, stream_keys
 from simspec.model import TokenChain
 from simspec.model.pairs import DirichletPair, GivenPair, LogitPair, ZipfPair
-from simspec.run.pairs import _mixed, laws_of
+from simspec.run.pairs import laws_of
 from simspec.run.sampled import play_chunk
 
 KEYS = stream_keys(3, "twin", "sampling")
@@ -156,9 +157,9 @@ def addressed_words(lanes, rounds, slots):
     """``[lane, round, slot]`` by the twin's functions, as arrays."""
     gold = np.uint64(GOLD)
     with np.errstate(over="ignore"):
-        base = _mixed(KEYS[4] + gold * np.arange(lanes, dtype=np.uint64))
-        here = _mixed(base[:, None] + gold * np.arange(2, rounds + 2, dtype=np.uint64))
-        words = _mixed(here[..., None] + gold * np.arange(1, slots + 1, dtype=np.uint64))
+        base = mixed(KEYS[4] + gold * np.arange(lanes, dtype=np.uint64))
+        here = mixed(base[:, None] + gold * np.arange(2, rounds + 2, dtype=np.uint64))
+        words = mixed(here[..., None] + gold * np.arange(1, slots + 1, dtype=np.uint64))
     assert int(words[3, 2, 1]) == sampling_twin._word(aside_word(KEYS, 3, 3), 1)
     return words
 
