@@ -1,6 +1,6 @@
 """simspec: Monte Carlo simulation of speculative decoding, with the exact answer beside every number.
 
-The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `solve`, `write_report`, the
+The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `fit`, `solve`, `write_report`, the
 acceptance processes, `Cost`, and `RowProcess` with `register_process` for a process of your own.  Everything is
 imported when first used, so that ``import simspec`` is immediate.
 """
@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simspec.api import compare, exact, read, simulate, solve, sweep, trace, validate, write_report
+    from simspec.api import compare, exact, fit, read, simulate, solve, sweep, trace, validate, write_report
     from simspec.model import (
         BetaMixture,
         Cost,
@@ -57,6 +57,7 @@ __all__ = [
     "Trace",
     "compare",
     "exact",
+    "fit",
     "read",
     "register_process",
     "simulate",
@@ -67,7 +68,7 @@ __all__ = [
     "write_report",
 ]
 
-_FUNCTIONS = ("compare", "exact", "read", "simulate", "solve", "sweep", "trace", "validate", "write_report")
+_FUNCTIONS = ("compare", "exact", "fit", "read", "simulate", "solve", "sweep", "trace", "validate", "write_report")
 
 
 def __getattr__(name: str) -> Any:

@@ -14,9 +14,9 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from simspec.cli import compare, exact, report, run, show, solve, trace, validate
+from simspec.cli import compare, exact, fit, report, run, show, solve, trace, validate
 
-COMMANDS = (exact, run, show, report, compare, validate, trace, solve)
+COMMANDS = (exact, run, show, report, compare, validate, trace, fit, solve)
 
 _EPILOG = """\
 start here:

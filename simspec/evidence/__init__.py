@@ -1,0 +1,1 @@
+"""Counts read from real engines and traces, and processes fitted to them."""

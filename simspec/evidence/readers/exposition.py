@@ -1,0 +1,68 @@
+"""What stands in a line of a Prometheus scrape?"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from simspec.evidence.readers.base import MOST, Place
+from simspec.model.errors import shown
+
+_SERIES = re.compile(r"([A-Za-z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+-?\d+(?:\.\d+)?)?(?:\s+# .*)?\s*")
+_LABEL = re.compile(r'\s*(\w+)="((?:[^"\\]|\\.)*)"\s*(?:,|$)')
+
+
+@dataclass(frozen=True)
+class Series:
+    """One sample: name, labels, value."""
+
+    name: str
+    labels: dict[str, str]
+    value: float
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What tells it from the other samples of a scrape."""
+        return (self.name, *(f"{name}={self.labels[name]}" for name in sorted(self.labels)))
+
+    def count(self, place: Place) -> int:
+        """Its value as a whole number ≥ 0."""
+        if not 0 <= self.value <= MOST or self.value != int(self.value):
+            place.refuse(f"{self.name} = {self.value!r}; allowed: a whole number ≥ 0")
+        return int(self.value)
+
+
+def series(text: str, place: Place) -> Series | None:
+    """The sample in a line; None for a comment, and for a line that may be cut, which is reported.
+
+    Examples
+    --------
+    >>> series('vllm:x_total{engine="0"} 12.0', Place("t0.prom"))
+    Series(name='vllm:x_total', labels={'engine': '0'}, value=12.0)
+    """
+    if text.startswith("#"):
+        return None
+    if not place.whole:  # a value that lost its last digits looks like any other
+        place.torn()
+        return None
+    found = _SERIES.fullmatch(text)
+    labels, rest = _labels(found.group(2) or "") if found else ({}, "")
+    if found is None or rest:
+        place.refuse(f"is no line of a metrics scrape: {shown(text)}")
+    try:
+        value = float(found.group(3))
+    except ValueError:
+        place.refuse(f"{found.group(1)} = {shown(found.group(3))}; allowed: a number")
+    return Series(found.group(1), labels, value if math.isfinite(value) else math.nan)
+
+
+def _labels(text: str) -> tuple[dict[str, str], str]:
+    labels: dict[str, str] = {}
+    position = 0
+    while found := _LABEL.match(text, position):
+        labels[found.group(1)] = found.group(2)
+        position = found.end()
+        if position == len(text):
+            break
+    return labels, text[position:].strip()

@@ -1,0 +1,271 @@
+"""llama.cpp's server log: a line per request, old and new, and cumulative statistics per drafter."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from simspec.evidence.block import Tally, add_into, figures
+from simspec.evidence.readers.base import MOST_GROUPS, Doubts, LineReader, Place
+from simspec.evidence.readers.counts import drafts_of
+from simspec.evidence.source import MOST_ROWS, Source, Unknown
+
+NEW, OLD = "llamacpp-server-per-position", "llamacpp-server-rate"
+_TASK = re.compile(r"\btask (-?\d{1,9}) \|")
+_COUNTS = r"(\d+\.\d+|-?nan) \(\s*(\d{1,12}) accepted /\s*(\d{1,12}) generated\)"
+_REQUEST_NEW = re.compile(
+    r"draft acceptance = " + _COUNTS + r", mean acceptance length =\s*(\d+\.\d\d), "
+    r"acceptance rate per position = \(([\d., ]*)\)"
+)
+_REQUEST_OLD = re.compile(r"draft acceptance rate = " + _COUNTS)
+_EVAL = re.compile(r"(?<!prompt )eval time =\s*(\d+\.\d+) ms /\s*(\d{1,12}) tokens")
+_STATISTICS = re.compile(
+    r"statistics\s+([\w.-]+): #calls(?:\(b,g,a\) =[\d ]+| =\s*\d+), #gen drafts =\s*(\d{1,12}), "
+    r"#acc drafts =\s*(\d{1,12}), #gen tokens =\s*(\d{1,12}), #acc tokens =\s*(\d{1,12})"
+)
+_RATES = re.compile(r"#acc rate/pos = \(([\d., ]*)\)")
+_DURATION = re.compile(r"dur\(b,g,a\) = [\d.]+, ([\d.]+), [\d.]+ ms")
+_CLOSED = re.compile(r"#acc tokens =\s*\d+(?:, |\s*$)")
+
+
+@dataclass(frozen=True)
+class _Statistics:
+    """Totals of one drafter since the server's start."""
+
+    drafts: int
+    at_least_one: int
+    drafted: int
+    accepted: int
+    rates: tuple[str, ...] | None
+    draft_ms: float | None
+
+
+@dataclass
+class LlamacppServer(LineReader):
+    """Requests are listed; pooled figures come from the last statistics line of each segment."""
+
+    shapes = (NEW, OLD)
+    marks = (b"draft acceptance", b"statistics ", b"eval time =", b"| task ")
+    tasks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    left_out: int = 0
+    task: str = ""
+    eval_of: tuple[str, float, int] | None = None
+    new: bool = False
+    old: bool = False
+    last: dict[str, _Statistics] = field(default_factory=dict)
+    segments: list[dict[str, _Statistics]] = field(default_factory=list)
+    sums: Tally = field(default_factory=lambda: Tally(0, 0, 0, 0, []))
+    emitted: int = 0
+    requests: int = 0
+    doubts: Doubts = field(default_factory=Doubts)
+    source: Source = field(default_factory=lambda: Source(NEW, "llama.cpp llama-server"))
+
+    def line(self, text: str, place: Place) -> None:
+        task = _TASK.search(text)
+        if task:
+            self.task = task.group(1)
+        if "draft acceptance" in text:
+            self._request(text, place)
+        elif "statistics " in text and "#gen drafts" in text:
+            self._statistics(text, place)
+        elif "eval time =" in text:
+            timed = _EVAL.search(text)
+            if timed:
+                self.eval_of = (self.task, float(timed.group(1)), int(timed.group(2)))
+
+    def _request(self, text: str, place: Place) -> None:
+        new, old = _REQUEST_NEW.search(text), _REQUEST_OLD.search(text)
+        found = new or old
+        if found is None:
+            if not place.whole or re.search(r"draft acceptance(?: rate)? =[^)]*$", text) or "per position = (" in text:
+                place.torn()
+                return
+            place.refuse("unknown form of llama.cpp's draft acceptance line")
+        self.new, self.old = self.new or new is not None, self.old or old is not None
+        rate, accepted, drafted = found.group(1), int(found.group(2)), int(found.group(3))
+        if accepted > drafted:
+            place.refuse(f"{accepted} accepted of {drafted} generated drafts")
+        own = self.source
+        if drafted and not own.check("rate = accepted / generated", _close(rate, accepted / drafted, 5.1e-6),
+                                     f"line {place.number}: printed {rate}"):  # fmt: skip
+            self.doubts.add("RATE_CONTRADICTS_COUNTS", place, f"printed {rate}, counts give {accepted / drafted:.5f}")
+        timed = self.eval_of if self.eval_of and self.eval_of[0] == self.task else None
+        self.eval_of = None
+        row = self._new_row(new, accepted, drafted, timed, place) if new else self._old_row(accepted, drafted, timed)
+        self.requests += 1
+        name = self.task or str(self.requests)
+        if len(self.tasks) >= MOST_ROWS:
+            self.left_out += 1
+        else:
+            while name in self.tasks:  # another server's task of the same number, or one after a restart
+                name += "'"
+            self.tasks[name] = row
+        self.task = ""
+
+    def _new_row(
+        self, new: re.Match[str], accepted: int, drafted: int, timed: tuple[str, float, int] | None, place: Place
+    ) -> dict[str, Any]:
+        length, rates = new.group(4), [rate.strip() for rate in new.group(5).split(",") if rate.strip()]
+        if not rates or any(re.fullmatch(r"\d\.\d{3}", rate) is None for rate in rates):
+            place.refuse(f"acceptance rate per position = ({new.group(5)[:40]}); allowed: rates of three decimals")
+        told = drafts_of(accepted, drafted, length, rates)
+        fits = isinstance(told.best, int)
+        if not self.source.check("length, rates and counts agree on the drafts", fits, f"line {place.number}"):
+            self.doubts.add("IDENTITY_BROKEN", place, "length, rates and counts of a request")
+        if not isinstance(told.best, int):
+            reason = told.best
+            return {"kappa": len(rates), "drafts": reason, "draft_tokens": drafted, "accepted_tokens": accepted,
+                    "mean_emitted_per_round": reason, "survival": reason}  # fmt: skip
+        if told.best * len(rates) != drafted:
+            self.doubts.add("SHORT_LAST_DRAFT", place, f"{drafted} drafted in {told.best} drafts of up to {len(rates)}")
+        row = figures(Tally(len(rates), told.best, drafted, accepted, told.reached, told.slack), self.options.level)
+        self._sum(len(rates), told.best, drafted, accepted, told.reached)
+        if timed:
+            row["implied_round_ms"] = timed[1] / told.best
+            self.source.check("eval tokens = drafts + accepted + 1", abs(timed[2] - told.best - accepted) <= 1,
+                              f"line {place.number}: {timed[2]} and {told.best + accepted}")  # fmt: skip
+        return row
+
+    def _old_row(self, accepted: int, drafted: int, timed: tuple[str, float, int] | None) -> dict[str, Any]:
+        none = Unknown("the line has no number of drafts")
+        rate: Any = accepted / drafted if drafted else Unknown("nothing was drafted")
+        row: dict[str, Any] = {"draft_tokens": drafted, "accepted_tokens": accepted, "draft_acceptance_rate": rate,
+                               "kappa": none, "drafts": none, "survival": none}  # fmt: skip
+        if timed and timed[2] > accepted:
+            passes = timed[2] - accepted
+            row |= {
+                "emitted_tokens": timed[2],
+                "drafts_upper": passes,
+                "mean_emitted_per_round_lower": timed[2] / passes,
+            }
+            self.emitted += timed[2]
+        self._sum(0, 0, drafted, accepted, [])
+        return row
+
+    def _sum(self, kappa: int, drafts: int, drafted: int, accepted: int, reached: list[int]) -> None:
+        own = self.sums
+        own.kappa = max(own.kappa, kappa)  # type: ignore[type-var]
+        own.drafts, own.draft_tokens, own.accepted = (
+            own.drafts + drafts,
+            own.draft_tokens + drafted,
+            own.accepted + accepted,
+        )  # type: ignore[operator]
+        add_into(own.reached, reached)  # type: ignore[arg-type]
+
+    def _statistics(self, text: str, place: Place) -> None:
+        found = _STATISTICS.search(text)
+        rates, duration = _RATES.search(text), _DURATION.search(text)
+        cut = not place.whole and not text.rstrip().endswith(("ms", ")"))
+        if found is None or cut or ("#acc rate/pos" in text and rates is None) or not _CLOSED.search(text):
+            if found is None and place.whole and text.rstrip().endswith("ms"):
+                place.refuse("unknown form of llama.cpp's statistics line")
+            place.torn()
+            return
+        now = _Statistics(
+            *(int(found.group(i)) for i in (2, 3, 4, 5)),
+            tuple(rate.strip() for rate in rates.group(1).split(",")) if rates else None,
+            float(duration.group(1)) if duration else None,
+        )
+        name = found.group(1)
+        before = self.last.get(name)
+        if before is not None and (now.drafts < before.drafts or now.drafted < before.drafted):
+            self.doubts.add("COUNTER_RESET", place, name)
+            self._segment(place)
+        if len(self.last) >= MOST_GROUPS and name not in self.last:
+            place.refuse(f"more than {MOST_GROUPS} drafters")
+        self.last[name] = now
+
+    def _segment(self, place: Place) -> None:
+        if len(self.segments) >= MOST_ROWS:
+            place.refuse(f"more than {MOST_ROWS} restarts in one file")
+        self.segments.append(self.last)
+        self.last = {}
+
+    def finish(self) -> list[Source]:
+        segments = [*self.segments, self.last] if self.last else self.segments
+        if not self.tasks and not any(segments):
+            return []
+        own = self.source
+        own.shape = OLD if self.old and not self.new else NEW
+        own.engine = "llama.cpp llama-server" + (" (mid 2026)" if own.shape == NEW else "")
+        if self.tasks:
+            own.body["per_task"] = self.tasks
+        if self.left_out:
+            own.body["per_task_left_out"] = self.left_out
+        blocks = [self._drafters(segment) for segment in segments]
+        if len(blocks) == 1:
+            own.body |= blocks[0]
+            self._add_up(segments[0])
+        elif blocks:
+            own.body["segments"] = blocks
+        else:
+            own.body["pooled"] = self._pooled_requests()
+        if any(segments):
+            own.say("CUMULATIVE_STATISTICS", "the last statistics line of each drafter counts")
+        if any(len(segment) > 1 for segment in segments):
+            own.say("MIXED_DRAFTERS", ", ".join(sorted({name for segment in segments for name in segment})))
+        self.doubts.tell(own)
+        own.conventions = {
+            "draft acceptance": "accepted / generated",
+            "mean acceptance length": "bonus token included",
+            "acceptance rate per position": "survival: over all drafts",
+            "statistics": "cumulative since the server's start",
+            "#acc drafts": "drafts with at least one accepted token",
+        }
+        own.rules = ["drafts of a request are the whole number that length, rates and counts agree on",
+                     "eval tokens = drafts + accepted + 1, as the first token belongs to the prompt"]  # fmt: skip
+        own.ambiguous = ["older builds count replayed drafts as accepted on models that cannot roll back: "
+                         "a curve that rises with the position is the sign"]  # fmt: skip
+        return [own]
+
+    def _drafters(self, segment: dict[str, _Statistics]) -> dict[str, Any]:
+        blocks = {name: self._block(name, totals) for name, totals in segment.items()}
+        if len(blocks) == 1:
+            return {"pooled": next(iter(blocks.values()))}
+        return {"drafters": blocks, "pooled": Unknown("several drafters; their rounds are not the same rounds")}
+
+    def _block(self, name: str, totals: _Statistics) -> dict[str, Any]:
+        rates = totals.rates
+        none = Unknown("the statistics line has no rates per position")
+        tally = Tally(none, totals.drafts, totals.drafted, totals.accepted, none)
+        own = self.source
+        if rates and totals.drafts and all(re.fullmatch(r"\d\.\d{3}", rate) for rate in rates):
+            tally.kappa = len(rates)
+            tally.reached = [round(float(rate) * totals.drafts) for rate in rates]
+            tally.slack = int(totals.drafts * 5e-4 + 0.5)
+            if abs(tally.reached[0] - totals.at_least_one) <= tally.slack:
+                tally.reached[0] = totals.at_least_one
+            good = abs(tally.reached[0] - totals.at_least_one) <= tally.slack
+            if not own.check("#acc drafts = drafts·S_1", good, f"{name}: {totals.at_least_one} and {rates[0]}"):
+                own.say("IDENTITY_BROKEN", f"{name}: #acc drafts {totals.at_least_one}, S_1 {rates[0]}")
+            near = abs(sum(tally.reached) - totals.accepted) <= len(rates) * max(1, tally.slack)
+            if not own.check("#acc tokens = drafts·ΣS_j", near, f"{name}: {totals.accepted} and {sum(tally.reached)}"):
+                own.say("IDENTITY_BROKEN", f"{name}: #acc tokens {totals.accepted}, rates give {sum(tally.reached)}")
+        out = figures(tally, self.options.level)
+        if isinstance(tally.kappa, Unknown):
+            out["p_first_accepted"] = totals.at_least_one / totals.drafts if totals.drafts else none
+        if totals.drafts and totals.accepted == 0:
+            own.say("DRAFT_NEVER_ACCEPTED", f"{name}: {totals.drafts} drafts")
+        if totals.draft_ms is not None and totals.drafts:
+            out["draft_ms_per_round"] = totals.draft_ms / totals.drafts
+        return out
+
+    def _add_up(self, segment: dict[str, _Statistics]) -> None:
+        """Requests against totals, where every request is in the log."""
+        drafted = sum(totals.drafted for totals in segment.values())
+        if self.requests and self.sums.draft_tokens == drafted:
+            accepted = sum(totals.accepted for totals in segment.values())
+            self.source.check("requests add up to the statistics", self.sums.accepted == accepted, "accepted tokens")
+
+    def _pooled_requests(self) -> dict[str, Any]:
+        own = self.sums
+        if self.old:
+            none = Unknown("the lines have no number of drafts")
+            own.kappa = own.drafts = own.reached = none
+            self.source.say("KAPPA_UNKNOWN", "accepted and generated counts only")
+        return figures(own, self.options.level)
+
+
+def _close(text: str, value: float, tolerance: float) -> bool:
+    return "nan" not in text and abs(float(text) - value) <= tolerance

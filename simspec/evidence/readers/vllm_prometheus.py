@@ -1,0 +1,220 @@
+"""Scrapes of vLLM's /metrics: cumulative counters per engine, whose differences count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from simspec.evidence.block import Tally, add_into, figures
+from simspec.evidence.readers.base import MOST_GROUPS, Doubts, LineReader, Place
+from simspec.evidence.readers.exposition import Series, series
+from simspec.evidence.source import MOST_ROWS, Source, Unknown
+
+SHAPE = "vllm-prometheus"
+PREFIX = "vllm:spec_decode_num_"
+_COUNTERS = ("drafts", "draft_tokens", "accepted_tokens")
+_POSITIONS = "accepted_tokens_per_pos"
+_RANKS = ("rank", "tp_rank", "pp_rank", "worker")
+
+
+@dataclass
+class _Engine:
+    """Counters of one engine in one scrape."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    reached: dict[int, int] = field(default_factory=dict)
+    created: float | None = None
+
+    def whole(self, before: _Engine | None) -> bool:
+        """Whether no series is missing."""
+        gapless = sorted(self.reached) == list(range(len(self.reached)))
+        return len(self.counts) == len(_COUNTERS) and gapless and (
+            before is None or len(self.reached) >= len(before.reached)
+        )  # fmt: skip
+
+    def fell(self, before: _Engine) -> bool:
+        """Whether any counter is below what it was."""
+        return any(self.counts[name] < count for name, count in before.counts.items()) or any(
+            self.reached[j] < count for j, count in before.reached.items()
+        )
+
+    def since(self, before: _Engine | None) -> Tally:
+        """What happened after ``before``, or since the start."""
+        count = {name: value - (before.counts[name] if before else 0) for name, value in self.counts.items()}
+        reached = [self.reached[j] - (before.reached.get(j, 0) if before else 0) for j in range(len(self.reached))]
+        return Tally(len(reached), *(count[name] for name in _COUNTERS), reached)
+
+
+@dataclass
+class VllmPrometheus(LineReader):
+    """All scrapes given are one source, in the order given; a counter that falls is a restart."""
+
+    shapes = (SHAPE,)
+    marks = (PREFIX.encode(),)
+    across_files = True
+    now: dict[str, _Engine] = field(default_factory=dict)
+    last: dict[str, _Engine] = field(default_factory=dict)
+    seen: set[tuple[str, ...]] = field(default_factory=set)
+    torn_at_start: int = 0
+    cut: bool = False
+    scrapes: int = 0
+    left_out: int = 0
+    model: str | None = None
+    body: dict[str, Any] = field(default_factory=dict)
+    totals: dict[str, Tally] = field(default_factory=dict)
+    doubts: Doubts = field(default_factory=Doubts)
+    source: Source = field(default_factory=lambda: Source(SHAPE, "vLLM V1 /metrics"))
+
+    def line(self, text: str, place: Place) -> None:
+        own = series(text, place)
+        if own is None:
+            self.cut |= not text.startswith("#")
+            return
+        base = own.name.removeprefix(PREFIX)
+        created = base.endswith("_created")
+        base = base.removesuffix("_created").removesuffix("_total")
+        if base not in (*_COUNTERS, _POSITIONS):
+            place.refuse(f"unknown series {own.name}")
+        rank = next((name for name in _RANKS if own.labels.get(name, "0") not in ("", "0")), None)
+        if rank is not None:
+            self.doubts.add("DUPLICATE_RANK_SERIES", place, f'{rank}="{own.labels[rank]}"')
+            return
+        if own.key in self.seen:  # the same series again: the next scrape of the same file
+            self._scraped(place)
+        self.seen.add(own.key)
+        engine = self._engine(own, place)
+        if created:
+            engine.created = own.value
+        elif base == _POSITIONS:
+            position = own.labels.get("position", "")
+            if not (position.isascii() and position.isdigit() and len(position) < 5):
+                place.refuse(f"position = {position!r}; allowed: 0, 1, …")
+            engine.reached[int(position)] = own.count(place)
+        else:
+            engine.counts[base] = own.count(place)
+
+    def _engine(self, own: Series, place: Place) -> _Engine:
+        name, model = own.labels.get("engine", "0"), own.labels.get("model_name", "")
+        self.model = model if self.model is None else self.model
+        name = name if model == self.model else f"{name} of {model}"
+        if len(self.now) >= MOST_GROUPS and name not in self.now:
+            place.refuse(f"more than {MOST_GROUPS} engines in one scrape")
+        return self.now.setdefault(name, _Engine())
+
+    def file_ends(self, place: Place) -> None:
+        self._scraped(place)
+
+    def _scraped(self, place: Place) -> None:
+        """One scrape is at its end: it becomes a difference to the one before."""
+        now, cut = self.now, self.cut
+        self.now, self.cut = {}, False
+        self.seen.clear()
+        if not now and not cut:
+            return
+        if (
+            cut
+            or any(name not in now for name in self.last)
+            or not all(e.whole(self.last.get(n)) for n, e in now.items())
+        ):
+            if not cut:
+                place.torn()
+            return
+        if self.scrapes == 0:
+            self.body["single_scrape_t0"] = {
+                name: self._block(engine.since(None), place) for name, engine in now.items()
+            }
+        else:
+            block = {name: self._difference(name, engine, place) for name, engine in now.items()}
+            if self.scrapes <= MOST_ROWS:
+                self.body[f"delta_t{self.scrapes - 1}_t{self.scrapes}"] = block
+            else:
+                self.left_out += 1
+        self.last = now
+        self.scrapes += 1
+
+    def _difference(self, name: str, now: _Engine, place: Place) -> dict[str, Any]:
+        before = self.last.get(name)
+        reset = before is not None and now.fell(before)
+        if before is not None and reset:
+            if now.created is not None and now.created == before.created:
+                place.refuse("counters fall although the process did not restart: give the scrapes in order of time")
+            self.doubts.add("COUNTER_RESET", place, f"engine {name}")
+        tally = now.since(None if reset else before)
+        total = self.totals.setdefault(name, Tally(0, 0, 0, 0, []))
+        _add(total, tally)
+        return self._block(tally, place) | ({"since_restart": True} if reset else {})
+
+    def _block(self, tally: Tally, place: Place) -> dict[str, Any]:
+        own, kappa, reached = self.source, tally.kappa, tally.reached
+        assert isinstance(kappa, int) and isinstance(reached, list)
+        assert isinstance(tally.drafts, int) and isinstance(tally.draft_tokens, int)
+        seen = f"{place.file}, before line {place.number}"
+        if kappa == 0:
+            tally.kappa = tally.reached = Unknown("the scrape has no counts per position")
+            own.say("KAPPA_UNKNOWN", "no series per position")
+        else:
+            falls = all(a >= b for a, b in zip([tally.drafts, *reached], reached, strict=False))
+            own.check("drafts ≥ accepted at position 0 ≥ position 1 ≥ …", falls, seen)
+            own.check("accepted = Σ accepted per position", tally.accepted == sum(reached), seen)
+            if tally.draft_tokens < kappa * tally.drafts:
+                own.say(
+                    "VARIABLE_DRAFT_LENGTH", f"{tally.draft_tokens} drafted in {tally.drafts} drafts of up to {kappa}"
+                )
+            own.check("drafted ≤ κ·drafts", tally.draft_tokens <= kappa * tally.drafts, seen)
+        if tally.drafts and tally.accepted == 0:
+            own.say("DRAFT_NEVER_ACCEPTED", f"{tally.drafts} drafts ({seen})")
+        return figures(tally, self.options.level)
+
+    def finish(self) -> list[Source]:
+        if self.scrapes == 0:
+            return []
+        own = self.source
+        own.body = dict(self.body)
+        if self.left_out:
+            own.body["deltas_left_out"] = self.left_out
+        if not self.totals:
+            self.totals = {name: engine.since(None) for name, engine in self.last.items()}
+            own.ambiguous.append("one scrape alone holds the lifetime: warm-up and every past κ are in it")
+        for tally in self.totals.values():
+            if tally.kappa == 0:
+                tally.kappa = tally.reached = Unknown("the scrape has no counts per position")
+        level = self.options.level
+        own.body["engines"] = {name: figures(tally, level) for name, tally in self.totals.items()}
+        if len(self.totals) > 1:
+            pool = Tally(0, 0, 0, 0, [])
+            for tally in self.totals.values():
+                _add(pool, tally)
+            own.body["pooled"] = figures(pool, level)
+            own.say("MULTI_ENGINE_POOLING", f"engines {', '.join(sorted(self.totals))}")
+        else:
+            own.body["pooled"] = next(iter(own.body["engines"].values()))
+        self.doubts.tell(own)
+        if any(identity.broken for identity in own.identities.values()):
+            own.say("IDENTITY_BROKEN", "see identities")
+        own.conventions = {
+            "counters": "cumulative since the start of the process: differences of scrapes",
+            "position": "counted from 0",
+            "accepted per position": "survival counts: drafts that accepted this position and all before",
+            "engines": "sums of the differences between scrapes" if self.scrapes > 1 else "one scrape: the lifetime",
+        }
+        own.rules = [
+            "scrapes are taken in the order given",
+            "after a restart the new value is the difference",
+            "*_created tells restarts, it is no data",
+            "engine labels are kept apart; pooled is their sum",
+        ]
+        return [own]
+
+
+def _add(total: Tally, more: Tally) -> None:
+    if isinstance(more.reached, list) and isinstance(total.reached, list):
+        add_into(total.reached, more.reached)
+    else:
+        total.reached = Unknown("the scrape has no counts per position")
+    if isinstance(more.kappa, int) and isinstance(total.kappa, int):
+        total.kappa = max(total.kappa, more.kappa)
+    else:
+        total.kappa = Unknown("the scrape has no counts per position")
+    total.drafts += more.drafts  # type: ignore[operator]
+    total.draft_tokens += more.draft_tokens  # type: ignore[operator]
+    total.accepted += more.accepted  # type: ignore[operator]

@@ -1,0 +1,338 @@
+"""vLLM V1 log lines of every version: interval counts, with acceptance per position from 0.8.5 on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from simspec.evidence.block import Tally, add_into, alpha_from_mean, figures
+from simspec.evidence.readers.base import MOST_GROUPS, Doubts, LineReader, Place
+from simspec.evidence.readers.counts import Drafts, drafts_of
+from simspec.evidence.readers.vllm_line import Metrics, metrics
+from simspec.evidence.source import Rows, Source, Unknown
+
+ENGINES = {
+    "vllm-v1-early": "vLLM 0.8.2-0.8.4 (V1)",
+    "vllm-v1-mid": "vLLM 0.8.5-0.10 (V1)",
+    "vllm-v1-current": "vLLM 0.11+ (V1)",
+}
+BATCH_FACTOR = 4.0
+"""A largest batch beyond this many times the smallest is said to change: round costs of the two have little in common."""
+
+_PROCESS = re.compile(r"\((?:\w+ )?pid=(\d+)\)|\((\w+) pid=(\d+)\)")
+_ENGINE = re.compile(
+    r"(?:Engine (\d+)|(\d+) Engines Aggregated): .*?Avg generation throughput: ([\d.]+) tokens/s, Running: (\d+) reqs"
+)
+_NO_KAPPA = Unknown("κ is not in this shape; pass it (--kappa)")
+
+
+@dataclass
+class _Batch:
+    """The statistics line that came last from a process."""
+
+    engine: str
+    throughput: float
+    running: int
+
+
+@dataclass
+class _Pool:
+    """Windows of one engine at one κ."""
+
+    tally: Tally
+    slack: int = 0
+    low: int = 0
+    high: int = 0
+    unknown: int = 0
+
+
+@dataclass
+class _Shape:
+    """Everything of one shape in one file."""
+
+    source: Source
+    windows: Rows = field(default_factory=Rows)
+    count: int = 0
+    pools: dict[tuple[str, str, int], _Pool] = field(default_factory=dict)
+    doubts: Doubts = field(default_factory=Doubts)
+    bonus: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
+    throughput: float = 0.0
+    paired: int = 0
+    running: int = 0
+    least: int | None = None
+    most: int = 0
+    units: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class VllmV1(LineReader):
+    """Windows are added up as counts, never by averaging printed rates."""
+
+    shapes = tuple(ENGINES)
+    marks = (b"SpecDecoding metrics: ", b"Speculative metrics: ", b"Avg generation throughput: ")
+    batches: dict[str, _Batch] = field(default_factory=dict)
+    found: dict[str, _Shape] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)
+    concurrent: bool = False
+
+    def line(self, text: str, place: Place) -> None:
+        process = _PROCESS.search(text)
+        pid = process.group(process.lastindex or 1) if process else ""
+        if "Speculative metrics: " not in text and "SpecDecoding metrics: " not in text:
+            batch = _ENGINE.search(text)
+            if batch:
+                self._remember(
+                    pid, _Batch(batch.group(1) or f"all {batch.group(2)}", float(batch.group(3)), int(batch.group(4)))
+                )
+            return
+        for own in metrics(text, place):
+            if own.shape not in ENGINES:
+                continue
+            shape = self.found.setdefault(own.shape, _Shape(Source(own.shape, ENGINES[own.shape])))
+            self._notice(pid)
+            self._window(shape, own, pid, place)
+
+    def _remember(self, pid: str, batch: _Batch) -> None:
+        if len(self.batches) >= MOST_GROUPS and pid not in self.batches:
+            self.batches.clear()
+        self.batches[pid] = batch
+
+    def _notice(self, pid: str) -> None:
+        """Processes that take turns run at the same time; one after the other is a restart."""
+        if not self.order or self.order[-1] != pid:
+            self.concurrent |= pid in self.order
+            self.order = [*self.order[-MOST_GROUPS:], pid]
+
+    def _window(self, shape: _Shape, own: Metrics, pid: str, place: Place) -> None:
+        accepted, drafted = _counts(own)
+        shape.count += 1
+        if drafted == 0:
+            shape.doubts.add("NO_DRAFTS_IN_WINDOW", place)
+            return
+        if accepted > drafted:
+            place.refuse(f"{accepted} accepted of {drafted} drafted tokens")
+        batch = self.batches.pop(pid, None)
+        engine = batch.engine if batch else ""
+        if batch:
+            shape.paired += 1
+            shape.throughput += batch.throughput
+            shape.running += batch.running
+            shape.least = batch.running if shape.least is None else min(shape.least, batch.running)
+            shape.most = max(shape.most, batch.running)
+        self._rate(shape, own, accepted, drafted, place)
+        row: dict[str, Any] = {"running": batch.running} if batch else {}
+        if engine:
+            row["engine"] = engine
+        rates = own.fields.get("Per-position acceptance rate")
+        kappa, drafts = 0, None
+        if rates is not None:
+            kappa = rates.count(",") + 1
+            drafts = self._drafts(shape, own, accepted, drafted, rates.split(", "), place)
+            row |= {"kappa": kappa, "drafts": drafts.best, "drafts_exact": drafts.exact,
+                    "drafts_inferred": drafts.inferred, "survival": [float(r) for r in rates.split(", ")]}  # fmt: skip
+        row |= {"draft_tokens": drafted, "accepted_tokens": accepted}
+        shape.windows.append(row)
+        self._add(shape, (pid, engine, kappa), accepted, drafted, drafts, place)
+
+    def _rate(self, shape: _Shape, own: Metrics, accepted: int, drafted: int, place: Place) -> None:
+        """The printed rate against the counts; the unit is told by the sign, never by the size."""
+        text = own.fields.get("Avg Draft acceptance rate") or own.fields["Draft acceptance rate"]
+        shape.units.setdefault("percent" if text.endswith("%") else "fraction", place.number)
+        value, step = (float(text[:-1]) / 100, 5.1e-4) if text.endswith("%") else (float(text), 5.1e-4)
+        seen = f"line {place.number}: printed {text}, counts give {accepted / drafted:.4f}"
+        if not shape.source.check(
+            "draft acceptance rate = accepted / drafted", abs(value - accepted / drafted) <= step, seen
+        ):
+            shape.doubts.add("RATE_CONTRADICTS_COUNTS", place, f"printed {text}, counts give {accepted / drafted:.4f}")
+
+    def _drafts(
+        self, shape: _Shape, own: Metrics, accepted: int, drafted: int, rates: list[str], place: Place
+    ) -> Drafts:
+        length = own.fields["Mean acceptance length"]
+        total = sum(float(rate) for rate in rates)
+        slack = 5.1e-3 + 5e-4 * len(rates)
+        bonus = abs(float(length) - 1.0 - total) <= slack
+        if (
+            not bonus and abs(float(length) - total) > slack
+        ):  # neither with nor without the bonus token (nan fails both)
+            shape.source.check("acceptance length = 1 + ΣS_j", False, f"line {place.number}: {length} and {total:.3f}")
+            shape.doubts.add("IDENTITY_BROKEN", place, f"length {length} is neither ΣS_j = {total:.3f} nor 1 + ΣS_j")
+            return Drafts(Unknown("length and rates of the line contradict each other"))
+        shape.bonus[bonus] += 1
+        shape.source.check("acceptance length = 1 + ΣS_j" if bonus else "acceptance length = ΣS_j", True, "")
+        falls = all(float(a) >= float(b) for a, b in zip(rates, rates[1:], strict=False))
+        if not shape.source.check("S_j never rises", falls, f"line {place.number}: {', '.join(rates)}"):
+            shape.doubts.add("IDENTITY_BROKEN", place, "a survival curve rises")
+            return Drafts(Unknown("the printed survival rises with the position"))
+        drafts = drafts_of(accepted, drafted, f"{float(length) - (0.0 if bonus else -1.0):.2f}", rates)
+        fits = not isinstance(drafts.best, Unknown) or accepted == 0
+        if not shape.source.check("accepted = drafts·ΣS_j", fits, f"line {place.number}: no number of drafts fits"):
+            shape.doubts.add("IDENTITY_BROKEN", place, "no number of drafts fits the printed figures")
+        if isinstance(drafts.best, int) and drafts.best * len(rates) != drafted:
+            shape.doubts.add(
+                "VARIABLE_DRAFT_LENGTH", place, f"{drafted} drafted in {drafts.best} drafts of up to {len(rates)}"
+            )
+        return drafts
+
+    def _add(
+        self, shape: _Shape, key: tuple[str, str, int], accepted: int, drafted: int, drafts: Drafts | None, place: Place
+    ) -> None:
+        pool = shape.pools.get(key)
+        if pool is None:
+            if len(shape.pools) >= MOST_GROUPS:
+                place.refuse(f"more than {MOST_GROUPS} engines, processes and κ in one file")
+            pool = shape.pools[key] = _Pool(Tally(key[2], 0, 0, 0, []))
+        if drafts is not None and not isinstance(drafts.best, int):
+            pool.unknown += 1
+            return
+        tally = pool.tally
+        tally.draft_tokens += drafted  # type: ignore[operator]
+        tally.accepted += accepted  # type: ignore[operator]
+        if drafts is not None and isinstance(drafts.best, int) and isinstance(tally.reached, list):
+            tally.drafts += drafts.best  # type: ignore[operator]
+            pool.low, pool.high = pool.low + drafts.low, pool.high + drafts.high
+            pool.slack += drafts.slack
+            add_into(tally.reached, drafts.reached)
+
+    def finish(self) -> list[Source]:
+        return [self._source(name, shape) for name, shape in self.found.items()]
+
+    def _source(self, name: str, shape: _Shape) -> Source:
+        own = shape.source
+        shape.windows.put(own.body, "windows")
+        shape.doubts.tell(own)
+        _conventions(own, shape)
+        if name == "vllm-v1-early":
+            own.body |= self._without_kappa(shape)
+            own.say("KAPPA_UNKNOWN", "the line holds no κ")
+            if len(shape.units) > 1:
+                own.say(
+                    "UNIT_CHANGE_FRACTION_TO_PERCENT",
+                    f"{', '.join(f'{u} from line {n}' for u, n in shape.units.items())}",
+                )
+        else:
+            self._with_positions(own, shape)
+        if _batch_changes(shape):
+            own.say("BATCH_CHANGES_IN_LOG", f"from {shape.least} to {shape.most} running requests")
+        return own
+
+    def _without_kappa(self, shape: _Shape) -> dict[str, Any]:
+        tally = _sum([pool.tally for pool in shape.pools.values()])
+        tally.kappa = tally.drafts = tally.reached = _NO_KAPPA
+        out: dict[str, Any] = {"pooled": figures(tally, self.options.level)}
+        kappa, drafted, accepted = self.options.kappa, tally.draft_tokens, tally.accepted
+        if kappa is None or not isinstance(drafted, int) or not isinstance(accepted, int) or drafted == 0:
+            return out
+        if drafted % kappa:
+            reason = Unknown(f"{drafted} drafted tokens are no multiple of κ = {kappa}: drafts cannot be told")
+            return out | {"given_kappa": {str(kappa): {"drafts": reason, "mean_emitted_per_round": reason}}}
+        mean = accepted / (drafted // kappa)
+        given = {"drafts": drafted // kappa, "mean_emitted_per_round": 1.0 + mean,
+                 "iid_alpha_mle_from_mean": alpha_from_mean(mean, kappa)}  # fmt: skip
+        return out | {"given_kappa": {str(kappa): given}}
+
+    def _with_positions(self, own: Source, shape: _Shape) -> None:
+        level = self.options.level
+        pools = {key: pool for key, pool in shape.pools.items() if pool.tally.drafts}
+        lost = sum(pool.unknown for pool in shape.pools.values())
+        if lost:
+            own.body["windows_without_drafts"] = lost
+        kappas = sorted({key[2] for key in pools})
+        names = {key: _engine_name(key, self.concurrent) for key in pools}
+        pooled = _pool(list(pools.values()), level)
+        if len(kappas) > 1:
+            own.say("KAPPA_CHANGED", f"κ = {kappas}")
+            own.say("CENSORED_BY_KAPPA", "the survival of a deep position is over the windows that drafted so far")
+            own.body["segments"] = [
+                _pool([pool for key, pool in pools.items() if key[2] == kappa], level) for kappa in kappas
+            ]
+        engines = sorted(set(names.values()))
+        if len(engines) > 1:
+            own.body["engines"] = {
+                engine: _pool([pool for key, pool in pools.items() if names[key] == engine], level)
+                for engine in engines
+            }
+            own.say("MULTI_ENGINE_POOLING", f"engines {', '.join(engines)}")
+        if shape.paired and shape.running and len(engines) < 2 and not _batch_changes(shape):
+            rate = shape.throughput / shape.running
+            pooled["tokens_per_s_per_request"] = rate
+            emitted = pooled["mean_emitted_per_round"]
+            if isinstance(emitted, float) and rate > 0:
+                pooled["implied_round_ms"] = 1000.0 * emitted / rate
+        own.body["pooled"] = pooled
+        if pooled["accepted_tokens"] == 0 and pools:
+            own.say("DRAFT_NEVER_ACCEPTED", f"0 of {pooled['draft_tokens']} drafted tokens")
+
+
+def _batch_changes(shape: _Shape) -> bool:
+    return shape.least is not None and shape.most > BATCH_FACTOR * max(1, shape.least)
+
+
+def _counts(own: Metrics) -> tuple[int, int]:
+    fields = own.fields
+    names = ("Accepted", "Drafted") if "Accepted" in fields else ("Number of accepted tokens", "Number of draft tokens")
+    return int(fields[names[0]]), int(fields[names[1]])
+
+
+def _engine_name(key: tuple[str, str, int], concurrent: bool) -> str:
+    pid, engine, _ = key
+    return f"{engine or '?'} (pid {pid})" if concurrent else engine or "?"
+
+
+def _sum(tallies: list[Tally]) -> Tally:
+    total = Tally(0, 0, 0, 0, [])
+    for tally in tallies:
+        total.drafts += tally.drafts  # type: ignore[operator]
+        total.draft_tokens += tally.draft_tokens  # type: ignore[operator]
+        total.accepted += tally.accepted  # type: ignore[operator]
+        add_into(total.reached, tally.reached)  # type: ignore[arg-type]
+    return total
+
+
+def _pool(pools: list[_Pool], level: float) -> dict[str, Any]:
+    """Windows added up; at several κ the deep positions have another denominator each."""
+    tally = _sum([pool.tally for pool in pools])
+    tally.slack = sum(pool.slack for pool in pools)
+    drafted = {pool.tally.kappa: 0 for pool in pools}
+    for pool in pools:
+        drafted[pool.tally.kappa] += pool.tally.drafts  # type: ignore[operator]
+    kappas = sorted(drafted)  # type: ignore[type-var]
+    tally.kappa = (
+        kappas[-1] if len(kappas) == 1 else Unknown(f"κ changes: {kappas}" if kappas else "no window with drafts")
+    )
+    out = figures(tally, level)
+    low, high = sum(pool.low for pool in pools), sum(pool.high for pool in pools)
+    if low < high:
+        out["drafts_range"] = [low, high]
+    short = (
+        isinstance(tally.drafts, int) and tally.drafts and sum(k * n for k, n in drafted.items()) != tally.draft_tokens
+    )  # type: ignore[operator, misc]
+    if len(kappas) > 1:
+        reason = Unknown("κ changes: positions beyond the κ of a window are unobserved; see segments")
+        out |= {"survival": reason, "cond_alpha": reason}
+        out.pop("intervals", None)
+    if short:
+        reason = Unknown("drafts are shorter than κ at times, and how many reach a position is not in the log")
+        out |= {"offered_at_position": reason, "cond_alpha_given_offered": reason}
+    return out
+
+
+def _conventions(own: Source, shape: _Shape) -> None:
+    own.conventions = {"counters": "per interval: windows are added", "acceptance rate": "accepted / drafted"}
+    own.conventions["unit of the acceptance rate"] = ", then ".join(shape.units)
+    if shape.bonus[True] or shape.bonus[False]:
+        length = "bonus token included" if shape.bonus[True] else "bonus token excluded"
+        if shape.bonus[True] and shape.bonus[False]:
+            length = "bonus token included in some lines, excluded in others (told by 1 + ΣS_j)"
+        own.conventions |= {
+            "acceptance length": length,
+            "per-position rate": "survival S_j: over all drafts, not over those examined",
+        }
+        own.rules = [
+            "drafts are the whole number that length, accepted tokens and per-position rates agree on; "
+            "drafted / κ where that is one of them",
+            "windows are added as counts; printed rates are never averaged",
+        ]
+    else:
+        own.rules = ["windows are added", "κ and drafts are not in this shape: nothing per round without --kappa"]

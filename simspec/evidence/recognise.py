@@ -1,0 +1,169 @@
+"""Which shape has a file, and what does it say?  Files → sources; what nobody knows is refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from simspec.evidence.lines import Text, plain
+from simspec.evidence.readers import LINE_READERS, OBJECT_READERS, TABLE_READERS
+from simspec.evidence.readers.base import LineReader, ObjectReader, Options, Place, Reader
+from simspec.evidence.records import looks_like_json, records
+from simspec.evidence.source import Source
+from simspec.model.errors import ParameterError, shown
+
+_LISTED_KEYS = 8
+
+
+def read_sources(files: Sequence[str | Path], options: Options | None = None) -> list[Source]:
+    """Read engine outputs of any known shape.
+
+    Parameters
+    ----------
+    files : sequence of path
+        Logs, metrics scrapes, benchmark print-outs, JSON, tables; plain or gzip; ``"-"`` is standard input.  Scrapes of
+        one server, in order of time, are one source.
+    options : Options, optional
+        What the caller knows and the files do not say.
+
+    Returns
+    -------
+    list of Source
+
+    Raises
+    ------
+    ParameterError
+        A file cannot be read, has an unknown shape, or breaks off before anything is whole.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> line = ("INFO 04-09 09:15:40 [metrics.py:61] SpecDecoding metrics: Draft acceptance rate: 54.7%, "
+    ...         "Accepted: 105 tokens, Drafted: 192 tokens\\\\n")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "server.log"
+    ...     _ = file.write_text(line)
+    ...     own, = read_sources([file], Options(kappa=3))
+    >>> own.shape, own.body["given_kappa"]["3"]["drafts"]
+    ('vllm-v1-early', 64)
+    """
+    options = options or Options()
+    shared: dict[type[Reader], Reader] = {}
+    holders: dict[type[Reader], list[str]] = {}
+    torn: dict[type[Reader], Place] = {}
+    sources: list[Source] = []
+    for name in map(str, files):
+        text, place = Text(name), Place(name)
+        try:
+            readers = _read(text, place, options, shared)
+        finally:
+            text.close()
+        found = []
+        for reader in readers:
+            if reader.across_files:
+                kind = type(reader)
+                shared[kind] = reader
+                if name not in holders.setdefault(kind, []):
+                    holders[kind].append(name)
+                if place.torn_lines:
+                    torn.setdefault(kind, place)
+                continue
+            for source in reader.finish():
+                source.files = [name]
+                _tell_torn(source, place)
+                found.append(source)
+        if not found and not any(name in own for own in holders.values()):
+            raise ParameterError("files", _unknown(text, place))
+        sources += found
+    for kind, reader in shared.items():
+        for source in reader.finish():
+            source.files = holders[kind]
+            if kind in torn:
+                _tell_torn(source, torn[kind])
+            sources.append(source)
+    return sources
+
+
+def _tell_torn(source: Source, place: Place) -> None:
+    if place.torn_lines:
+        source.say("TRUNCATED_LINE_DROPPED", f"{place.torn_lines:,} in {place.file}, first line {place.first_torn}")
+
+
+def _unknown(text: Text, place: Place) -> str:
+    if place.torn_lines:
+        return f"{text.name}:{place.first_torn}: breaks off before anything is whole; nothing is left to read"
+    first = (
+        next((line for line in map(plain, Text(text.name).head().split(b"\n")) if line.strip()), "")
+        if text.name != "-"
+        else ""
+    )
+    shapes = sorted({shape for reader in (*LINE_READERS, *OBJECT_READERS, *TABLE_READERS) for shape in reader.shapes})
+    begins = f"begins with {shown(first.strip())}" if first else "holds no line"
+    return f"{text.name}: unknown shape; it {begins}; known: {', '.join(shapes)}"
+
+
+def _read(text: Text, place: Place, options: Options, shared: dict[type[Reader], Reader]) -> list[Reader]:
+    """The readers that found something in one file."""
+    head = text.head()
+    for kind in TABLE_READERS:
+        if kind.looks_like(head, options):
+            table = kind(options)
+            table.read(text, place)
+            return [table]
+    if looks_like_json(head):
+        return list(_read_records(text, place, options))
+    return list(_read_lines(text, place, options, shared))
+
+
+def _read_records(text: Text, place: Place, options: Options) -> list[ObjectReader]:
+    used: dict[type[ObjectReader], ObjectReader] = {}
+    for own in records(text, place):
+        for kind in OBJECT_READERS:
+            reader = used.get(kind) or kind(options)
+            if reader.claims(own.value):
+                used[kind] = reader
+                reader.record(own.value, place)
+                break
+        else:
+            if own.glued:
+                continue
+            keys = list(own.value)
+            names = ", ".join(map(shown, keys[:_LISTED_KEYS])) + (", …" if len(keys) > _LISTED_KEYS else "")
+            place.refuse(f"an object of unknown shape, with the keys {names or '(none)'}")
+    return list(used.values())
+
+
+def any_in(marks: tuple[bytes, ...], line: bytes) -> bool:
+    """Whether a line holds any of the marks."""
+    for mark in marks:  # noqa: SIM110 - a generator takes three times as long, and this is asked of every line
+        if mark in line:
+            return True
+    return False
+
+
+def _read_lines(text: Text, place: Place, options: Options, shared: dict[type[Reader], Reader]) -> list[LineReader]:
+    readers = [shared.get(kind) if kind in shared else kind(options) for kind in LINE_READERS]
+    pairs: list[tuple[LineReader, tuple[bytes, ...]]] = [(r, r.marks) for r in readers if isinstance(r, LineReader)]
+    touched: dict[int, LineReader] = {}
+    for block in text.blocks():
+        active = [(reader, tuple(m for m in marks if m in block)) for reader, marks in pairs]
+        active = [(reader, marks) for reader, marks in active if marks or reader.inside]
+        if not active:
+            place.number += block.count(b"\n")
+            continue
+        ended = block.endswith(b"\n")
+        lines = block.split(b"\n")
+        if ended:
+            lines.pop()
+        last = len(lines) - 1
+        for i, line in enumerate(lines):
+            place.number += 1
+            for reader, marks in active:
+                if reader.inside or any_in(marks, line):
+                    place.whole = ended or i < last
+                    touched[id(reader)] = reader
+                    reader.line(plain(line), place)
+    place.whole = True
+    for reader in touched.values():
+        reader.file_ends(place)
+    return list(touched.values())
