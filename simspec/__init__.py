@@ -1,7 +1,7 @@
 """simspec: Monte Carlo simulation of speculative decoding, with the exact answer beside every number.
 
-The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `fit`, `solve`, `write_report`, the
-acceptance processes, `Cost`, and `RowProcess` with `register_process` for a process of your own.  Everything is
+The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `fit`, `solve`, `write_report`,
+the acceptance processes, `Cost`, and `RowProcess` with `register_process` for a process of your own.  Everything is
 imported when first used, so that ``import simspec`` is immediate.
 """
 

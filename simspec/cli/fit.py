@@ -12,20 +12,20 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     """Define the command."""
     own = commands.add_parser(
         "fit",
-        help="what an engine's log, scrape, print-out or trace says: drafts, survival, α, E, each null with its reason",
-        description="Read outputs of vLLM, SGLang, llama.cpp, TensorRT-LLM, MLC, LM Studio, gpt-fast, Spec-Bench, EAGLE "
-        "and Medusa, or a table of rounds; the shape is recognised, an unknown one refused.  Plain or gzip.  Scrapes of "
-        "one server, in order of time, are one source.  --json: one source is an object, several are a list.",
+        help="what an engine's log, scrape, print-out or trace says: drafts, survival, α, tokens per round",
+        description="Read outputs of vLLM, SGLang, llama.cpp, TensorRT-LLM, MLC, LM Studio, gpt-fast, Spec-Bench, "
+        "EAGLE and Medusa, or a table of rounds; the shape is recognised, an unknown one refused.  Plain or gzip.  "
+        "Scrapes of one server, in order of time, are one source.  --json: one source is an object, several a list.",
     )
     own.add_argument("files", nargs="+", metavar="FILE", help="a file, or - for standard input")
     own.add_argument("--kappa", type=positive, default=None, metavar="N",
-                     help="draft length, for shapes that do not hold it; default none: per-round numbers stay unknown")  # fmt: skip
+                     help="draft length, for shapes that do not hold it; default: unknown")  # fmt: skip
     own.add_argument("--accepted", default=None, metavar="COLUMN",
                      help="accepted length per round, in a table; default: accepted, num_accepted, …")  # fmt: skip
     own.add_argument("--drafted", default=None, metavar="N|COLUMN",
                      help="drafts per round, in a table; default: kappa, drafted, …")  # fmt: skip
     own.add_argument("--bonus-included", choices=("yes", "no"), default=None,
-                     help="whether the accepted length counts the bonus token; default: only where name or rows prove it")  # fmt: skip
+                     help="whether that length counts the bonus token; default: where name or rows tell")  # fmt: skip
     own.add_argument("--request", default=None, metavar="COLUMN",
                      help="column that tells requests apart; default: request, request_id, question_id")  # fmt: skip
     own.add_argument("--level", type=number, default=0.95, metavar="P", help="confidence level, default 0.95")

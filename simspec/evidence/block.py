@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,96 +21,110 @@ BY_REQUEST = "clustered by request (ratio estimator, Student's quantile)"
 
 
 @dataclass
-class Tally:
-    """Counts of rounds, added up.
+class Counts:
+    """Rounds added up: whole numbers only.
 
     Attributes
     ----------
-    kappa : int or Unknown
+    kappa : int
         Draft length of every round, or the longest.
-    drafts, draft_tokens, accepted : int or Unknown
-    reached : list of int or Unknown
+    drafts, draft_tokens, accepted : int
+    reached : list of int
         ``reached[j]``: rounds with more than j drafts accepted.
-    slack : int
-        How far each of ``reached`` may be off, where it comes from a rounded rate.
-    requests : RequestSums or None
-        The same by request, where requests are known.
     """
 
-    kappa: int | Unknown
-    drafts: int | Unknown
-    draft_tokens: int | Unknown
-    accepted: int | Unknown
-    reached: list[int] | Unknown = field(default_factory=lambda: Unknown("no count per position in this shape"))
-    slack: int = 0
-    requests: RequestSums | None = None
+    kappa: int = 0
+    drafts: int = 0
+    draft_tokens: int = 0
+    accepted: int = 0
+    reached: list[int] = field(default_factory=list)
+
+    def add(self, more: Counts) -> None:
+        """The rounds of ``more`` too."""
+        self.kappa = max(self.kappa, more.kappa)
+        self.drafts += more.drafts
+        self.draft_tokens += more.draft_tokens
+        self.accepted += more.accepted
+        add_into(self.reached, more.reached)
 
 
-def figures(tally: Tally, level: float) -> dict[str, Any]:
+def figures(
+    counts: Counts,
+    level: float,
+    unknown: Mapping[str, Unknown] | None = None,
+    requests: RequestSums | None = None,
+    slack: int = 0,
+) -> dict[str, Any]:
     """The common block: κ, counts, E, accepted ÷ drafted, survival, conditional α, i.i.d. α, intervals.
 
     Parameters
     ----------
-    tally : Tally
+    counts : Counts
     level : float
         Confidence level.
+    unknown : mapping, optional
+        Entries of ``counts`` that the shape does not give, with the reason.
+    requests : RequestSums, optional
+        The same rounds by request, where requests are known.
+    slack : int
+        How far each of ``counts.reached`` may be off, where it comes from a rounded rate.
 
     Returns
     -------
     dict
-        What the tally cannot say is an `Unknown` with its reason.
+        What cannot be said is an `Unknown` with its reason.
 
     Examples
     --------
-    >>> own = figures(Tally(3, 100, 300, 140, [70, 45, 25]), 0.95)
+    >>> own = figures(Counts(3, 100, 300, 140, [70, 45, 25]), 0.95)
     >>> own["mean_emitted_per_round"], own["cond_alpha"][1], round(own["iid_alpha_mle_from_mean"], 4)
-    (2.4, 0.6428571428571429, 0.6642)
+    (2.4, 0.6428571428571429, 0.6646)
+    >>> figures(Counts(draft_tokens=300, accepted=140), 0.95, {"drafts": Unknown("not printed")})["drafts"]
+    Unknown(reason='not printed')
     """
-    mean = _over(tally.accepted, tally.drafts)
-    emitted = mean if isinstance(mean, Unknown) else 1.0 + mean
+    hidden = dict(unknown or {})
+    drafts = counts.drafts
+    mean = _share(counts, "accepted", "drafts", hidden)
+    reason = hidden.get("drafts") or hidden.get("reached") or (None if drafts else Unknown("no round was seen"))
     out: dict[str, Any] = {
-        "kappa": tally.kappa,
-        "drafts": tally.drafts,
-        "draft_tokens": tally.draft_tokens,
-        "accepted_tokens": tally.accepted,
+        "kappa": hidden.get("kappa", counts.kappa),
+        "drafts": hidden.get("drafts", drafts),
+        "draft_tokens": hidden.get("draft_tokens", counts.draft_tokens),
+        "accepted_tokens": hidden.get("accepted", counts.accepted),
         "mean_accepted_per_round": mean,
-        "mean_emitted_per_round": emitted,
-        "draft_acceptance_rate": _over(tally.accepted, tally.draft_tokens),
-        "accepted_at_position": tally.reached,
-        "survival": tally.reached,
-        "cond_alpha": tally.reached,
-        "iid_alpha_mle_from_mean": _alpha_of(mean, tally.kappa),
+        "mean_emitted_per_round": mean if isinstance(mean, Unknown) else 1.0 + mean,
+        "draft_acceptance_rate": _share(counts, "accepted", "draft_tokens", hidden),
+        "accepted_at_position": hidden.get("reached", counts.reached),
+        "survival": reason or [count / drafts for count in counts.reached],
+        "cond_alpha": reason or [count / before if before else _NEVER for count, before in _risks(counts)],
+        "iid_alpha_mle_from_mean": mean,
     }
-    if isinstance(tally.reached, list) and isinstance(tally.drafts, int):
-        if tally.drafts == 0:
-            out["survival"] = out["cond_alpha"] = Unknown("no round was seen")
-            return out
-        drafts, reached = tally.drafts, tally.reached
-        out["survival"] = [count / drafts for count in reached]
-        out["cond_alpha"] = [
-            count / before if before else Unknown("the position before was never accepted")
-            for count, before in zip(reached, [drafts, *reached], strict=False)
-        ]
-        if tally.slack:
-            out["accepted_at_position_error"] = tally.slack
-        out["intervals"] = _intervals(tally, drafts, reached, level)
-    elif isinstance(tally.reached, list):
-        out["survival"] = out["cond_alpha"] = tally.drafts
+    if not isinstance(mean, Unknown):
+        out["iid_alpha_mle_from_mean"] = hidden.get("kappa") or alpha_from_mean(mean, counts.kappa)
+    if reason is None:
+        if slack:
+            out["accepted_at_position_error"] = slack
+        if requests is not None and requests.requests > 1:
+            out["intervals"] = _between_requests(requests, len(counts.reached), level)
+        else:
+            out["intervals"] = _one_by_one(counts, level)
     return out
 
 
-def _over(top: int | Unknown, bottom: int | Unknown) -> float | Unknown:
-    for part in (top, bottom):
-        if isinstance(part, Unknown):
-            return part
-    return top / bottom if bottom else Unknown("there is nothing to divide by")  # type: ignore[operator, return-value]
+_NEVER = Unknown("the position before was never accepted")
 
 
-def _alpha_of(mean: float | Unknown, kappa: int | Unknown) -> float | Unknown:
-    for part in (mean, kappa):
-        if isinstance(part, Unknown):
-            return part
-    return alpha_from_mean(mean, kappa)  # type: ignore[arg-type]
+def _risks(counts: Counts) -> Iterator[tuple[int, int]]:
+    """Rounds that accepted a position, and those that accepted the one before."""
+    return zip(counts.reached, [counts.drafts, *counts.reached], strict=False)
+
+
+def _share(counts: Counts, top: str, bottom: str, hidden: Mapping[str, Unknown]) -> float | Unknown:
+    reason = hidden.get(top) or hidden.get(bottom)
+    if reason is not None:
+        return reason
+    over = int(getattr(counts, bottom))
+    return int(getattr(counts, top)) / over if over else Unknown("there is nothing to divide by")
 
 
 def alpha_from_mean(mean: float, kappa: int) -> float | Unknown:
@@ -137,31 +151,49 @@ def alpha_from_mean(mean: float, kappa: int) -> float | Unknown:
     return (low + high) / 2
 
 
-def _intervals(tally: Tally, drafts: int, reached: list[int], level: float) -> dict[str, Any]:
-    sums = tally.requests
-    if sums is not None and sums.requests > 1:
-        return {
-            "level": level,
-            "method": BY_REQUEST,
-            "requests": sums.requests,
-            "survival": [sums.survival(j, level) for j in range(len(reached))],
-            "cond_alpha": [sums.conditional(j, level) or _NEVER for j in range(len(reached))],
-            "mean_emitted_per_round": [1.0 + end for end in sums.mean_accepted(level)],
-        }
-    before = [drafts, *reached]
+def _between_requests(sums: RequestSums, positions: int, level: float) -> dict[str, Any]:
     return {
         "level": level,
-        "method": ONE_BY_ONE,
-        "survival": [proportion_interval(count / drafts, drafts, level) for count in reached],
-        "cond_alpha": [
-            proportion_interval(min(1.0, count / risk), risk, level) if risk else _NEVER
-            for count, risk in zip(reached, before, strict=False)
-        ],
-        "mean_emitted_per_round": _mean_interval(drafts, reached, level),
+        "method": BY_REQUEST,
+        "requests": sums.requests,
+        "survival": [sums.survival(j, level) for j in range(positions)],
+        "cond_alpha": [sums.conditional(j, level) or _NEVER for j in range(positions)],
+        "mean_emitted_per_round": [1.0 + end for end in sums.mean_accepted(level)],
     }
 
 
-_NEVER = Unknown("the position before was never accepted")
+def given_kappa(kappa: int, drafted: int, accepted: int) -> dict[str, Any]:
+    """Figures per round where the caller gives the κ that the shape does not hold.
+
+    Examples
+    --------
+    >>> own = given_kappa(3, 516, 349)
+    >>> own["drafts"], round(own["mean_emitted_per_round"], 5)
+    (172, 3.02907)
+    """
+    if drafted == 0 or drafted % kappa:
+        reason = Unknown(f"{drafted} drafted tokens are no multiple of κ = {kappa}: drafts cannot be told")
+        return dict.fromkeys(("drafts", "mean_emitted_per_round", "iid_alpha_mle_from_mean"), reason)
+    mean = accepted * kappa / drafted
+    return {
+        "drafts": drafted // kappa,
+        "mean_emitted_per_round": 1.0 + mean,
+        "iid_alpha_mle_from_mean": alpha_from_mean(mean, kappa),
+    }
+
+
+def _one_by_one(counts: Counts, level: float) -> dict[str, Any]:
+    drafts = counts.drafts
+    return {
+        "level": level,
+        "method": ONE_BY_ONE,
+        "survival": [proportion_interval(min(1.0, count / drafts), drafts, level) for count in counts.reached],
+        "cond_alpha": [
+            proportion_interval(min(1.0, count / risk), risk, level) if risk else _NEVER
+            for count, risk in _risks(counts)
+        ],
+        "mean_emitted_per_round": _mean_interval(drafts, counts.reached, level),
+    }
 
 
 def _mean_interval(drafts: int, reached: Sequence[int], level: float) -> list[float]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import re
 import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from simspec.model.errors import ParameterError
 
@@ -76,9 +77,11 @@ class Text:
             self._handle.close()
 
     def _open(self) -> IO[bytes]:
-        raw = sys.stdin.buffer if self.name == "-" else Path(self.name).open("rb")
-        start = raw.peek(2)[:2] if hasattr(raw, "peek") else b""
-        return gzip.GzipFile(fileobj=raw) if start == b"\x1f\x8b" else raw
+        raw = sys.stdin.buffer if self.name == "-" else Path(self.name).open("rb")  # noqa: SIM115 - close() ends it
+        buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)  # type: ignore[type-var]
+        if buffered.peek(2)[:2] == b"\x1f\x8b":
+            return cast(IO[bytes], gzip.GzipFile(fileobj=buffered))
+        return buffered
 
     def _more(self) -> bytes:
         """One block as UTF-8; empty at the end, and perhaps before where a character is split."""

@@ -76,11 +76,14 @@ def read_sources(files: Sequence[str | Path], options: Options | None = None) ->
             raise ParameterError("files", _unknown(text, place))
         sources += found
     for kind, reader in shared.items():
-        for source in reader.finish():
+        scraped = reader.finish()
+        if not scraped:
+            raise ParameterError("files", f"{', '.join(holders[kind])}: breaks off before anything is whole")
+        for source in scraped:
             source.files = holders[kind]
             if kind in torn:
                 _tell_torn(source, torn[kind])
-            sources.append(source)
+        sources += scraped
     return sources
 
 

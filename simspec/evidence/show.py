@@ -33,8 +33,11 @@ def shown(source: Source) -> str:
         )
     if data["reasons"]:
         parts.append("not known\n" + _reasons(data["reasons"]))
-    broken = [f"  {name}: broken {own.broken} of {own.checked} times, first {clean(own.first_broken or '')}"
-              for name, own in source.identities.items() if own.broken]  # fmt: skip
+    broken = [
+        f"  {name}: broken {own.broken} of {own.checked} times, first {clean(own.first_broken or '')}"
+        for name, own in source.identities.items()
+        if own.broken
+    ]
     held = [name for name, own in source.identities.items() if not own.broken]
     checks = broken + ([f"  hold: {'; '.join(held)}"] if held else [])
     if checks:

@@ -20,7 +20,7 @@ WARNINGS = {
     "DRAFT_NEVER_ACCEPTED": "no draft was accepted: a broken draft rather than a weak one",
     "DUPLICATE_RANK_ROWS": "rows of other ranks repeat rank 0 and were dropped",
     "DUPLICATE_RANK_SERIES": "series of other ranks repeat the first and were dropped",
-    "DUPLICATE_ROWS": "an id stands in the file more than once: the last row counts",
+    "DUPLICATE_ROWS": "a row stands in the file more than once: it counts once",
     "EMPTY_ROWS": "rows without a round were skipped",
     "GAUGE_NOT_COUNTER": "a gauge is a momentary value: differences of it mean nothing",
     "IDENTITY_BROKEN": "fields that must agree do not",
@@ -43,7 +43,7 @@ WARNINGS = {
     "TREE_DRAFTER": "drafts form a tree: drafted counts nodes, and a chain's κ does not exist",
     "TRUNCATED_LINE_DROPPED": "a line that breaks off was dropped whole",
     "UNIT_CHANGE_FRACTION_TO_PERCENT": "rates change from fractions to percent within the file",
-    "V0_ACCEPTED_COUNTS_POST_REJECTION": "'accepted' also counts agreement after the first rejection; emitted ÷ drafts is used",
+    "V0_ACCEPTED_COUNTS_POST_REJECTION": "'accepted' goes on after the first rejection; emitted ÷ drafts is used",
     "VARIABLE_DRAFT_LENGTH": "some drafts are shorter than κ: 'not offered' and 'rejected' mix at deep positions",
     "ZERO_ROUNDS": "entries with zero rounds are no data and are left out of every mean",
 }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn
 
@@ -11,6 +13,8 @@ from simspec.model.errors import ParameterError, shown
 
 MOST = 10**15
 """Counts beyond this are no counts of an engine; products of smaller ones stay exact."""
+MOST_REMEMBERED = 200_000
+"""Rows that are remembered, to tell those that stand twice."""
 MOST_GROUPS = 1_000
 """Engines, tasks under way, κ or series kept apart at one time: what keeps memory constant."""
 
@@ -87,6 +91,16 @@ class LineReader(Reader):
         """The file is at its end; a block that is still open is torn."""
 
 
+def lines_in(text: str, beginning: re.Pattern[str], place: Place) -> Iterator[str]:
+    """The lines that ran together in one, split where another begins; ``place.whole`` says which may be cut."""
+    starts = [found.start() for found in beginning.finditer(text) if found.start()]
+    whole = place.whole
+    for start, end in zip([0, *starts], [*starts, len(text)], strict=True):
+        place.whole = whole and end == len(text)
+        yield text[start:end]
+    place.whole = whole
+
+
 @dataclass
 class ObjectReader(Reader):
     """Reads JSON objects."""
@@ -150,6 +164,22 @@ def checked_count(value: Any, name: str, place: Place) -> int:
     if not good or not math.isfinite(value) or value != int(value) or not 0 <= value <= MOST:
         place.refuse(f"{name} = {shown(value)}; allowed: a whole number ≥ 0")
     return int(value)
+
+
+@dataclass
+class Once:
+    """Rows that were seen: one that stands twice, with an id and all else alike, counts once."""
+
+    seen: set[int] = field(default_factory=set)
+
+    def repeats(self, name: object, content: object) -> bool:
+        """Whether a row with this id was there already; rows without an id, and those beyond 200,000, never."""
+        if name is None or len(self.seen) >= MOST_REMEMBERED:
+            return False
+        key = hash((repr(name), repr(content)))
+        known = key in self.seen
+        self.seen.add(key)
+        return known
 
 
 @dataclass

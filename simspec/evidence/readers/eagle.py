@@ -46,17 +46,33 @@ class Eagle(ObjectReader):
     def finish(self) -> list[Source]:
         own = Source(SHAPE, "EAGLE / Medusa evaluation")
         hidden = Unknown("the file holds steps and tokens per turn, nothing per step")
-        names = ("kappa", "draft_tokens", "accepted_tokens", "draft_acceptance_rate", "survival", "cond_alpha",
-                 "iid_alpha_mle_from_mean")  # fmt: skip
+        names = (
+            "kappa",
+            "draft_tokens",
+            "accepted_tokens",
+            "draft_acceptance_rate",
+            "survival",
+            "cond_alpha",
+            "iid_alpha_mle_from_mean",
+        )
         mean: Any = self.tokens / self.steps if self.steps else Unknown("no step")
-        own.body["pooled"] = {"drafts": self.steps, "emitted_tokens": self.tokens, "turns": self.turns,
-                              "mean_emitted_per_round": mean, **dict.fromkeys(names, hidden)}  # fmt: skip
+        own.body["pooled"] = {
+            "drafts": self.steps,
+            "emitted_tokens": self.tokens,
+            "turns": self.turns,
+            "mean_emitted_per_round": mean,
+            **dict.fromkeys(names, hidden),
+        }
         if self.seconds > 0:
             own.body["pooled"]["output_tok_s"] = self.tokens / self.seconds
         own.say("KAPPA_UNKNOWN", "the file holds no κ")
         self.doubts.tell(own)
-        own.conventions = {"idxs": "index of the last step of a turn, from 0: steps = idxs + 1",
-                           "new_tokens": "bonus tokens included"}  # fmt: skip
-        own.ambiguous = ["whether a version counts the token of the prompt pass moves tokens per step by at most one per turn",
-                         "drafts of these engines are trees: no chain's κ exists"]  # fmt: skip
+        own.conventions = {
+            "idxs": "index of the last step of a turn, from 0: steps = idxs + 1",
+            "new_tokens": "bonus tokens included",
+        }
+        own.ambiguous = [
+            "whether a version counts the token of the prompt pass is open: at most one token per turn",
+            "drafts of these engines are trees: no chain's κ exists",
+        ]
         return [own]

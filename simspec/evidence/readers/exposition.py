@@ -48,6 +48,9 @@ def series(text: str, place: Place) -> Series | None:
         return None
     found = _SERIES.fullmatch(text)
     labels, rest = _labels(found.group(2) or "") if found else ({}, "")
+    if (found is None or rest) and (" HELP " in text or text.count(text[: text.find(":") + 1]) > 1):
+        place.torn()  # another line begins inside this one
+        return None
     if found is None or rest:
         place.refuse(f"is no line of a metrics scrape: {shown(text)}")
     try:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from simspec.evidence.block import LONGEST_DRAFT, Tally, add_into, figures
+from simspec.evidence.block import LONGEST_DRAFT, Counts, figures
 from simspec.evidence.readers.base import MOST, LineReader, Place
 from simspec.evidence.source import Rows, Source, Unknown
 from simspec.model.errors import did_you_mean, shown
@@ -23,7 +23,7 @@ class KeyValue(LineReader):
     shapes = (SHAPE,)
     marks = (b"drafts=",)
     rows: Rows = field(default_factory=Rows)
-    tally: Tally = field(default_factory=lambda: Tally(0, 0, 0, 0, []))
+    counts: Counts = field(default_factory=Counts)
     kappas: set[int] = field(default_factory=set)
     whole: bool = True
     without: dict[str, str] = field(default_factory=dict)
@@ -69,16 +69,9 @@ class KeyValue(LineReader):
             if not falls or sum(reached) != accepted or (kappa is not None and len(reached) > kappa):
                 place.refuse("accepted_at_position must fall from drafts on, add up to accepted_tokens, and end at κ")
         self.rows.append(row)
-        own = self.tally
-        own.drafts, own.draft_tokens, own.accepted = (
-            own.drafts + drafts,
-            own.draft_tokens + drafted,
-            own.accepted + accepted,
-        )  # type: ignore[operator]
+        self.counts.add(Counts(kappa or 0, drafts, drafted, accepted, reached or []))
         if reached is None:
-            self.without["accepted_at_position"] = "a line has no accepted_at_position"
-        elif isinstance(own.reached, list):
-            add_into(own.reached, reached)
+            self.without["reached"] = "a line has no accepted_at_position"
         if kappa is None:
             self.without["kappa"] = "a line has no kappa"
         elif len(self.kappas) < LONGEST_DRAFT:
@@ -87,23 +80,22 @@ class KeyValue(LineReader):
     def finish(self) -> list[Source]:
         if not self.rows:
             return []
-        own, tally = Source(SHAPE, "name=value text"), self.tally
-        if "accepted_at_position" in self.without:
-            tally.reached = Unknown(self.without["accepted_at_position"])
-        tally.kappa = next(iter(self.kappas), 0)
-        if "kappa" in self.without:
-            tally.kappa = Unknown(self.without["kappa"])
-            own.say("KAPPA_UNKNOWN", self.without["kappa"])
-        elif len(self.kappas) > 1:
-            tally.kappa = Unknown(f"κ changes: {sorted(self.kappas)[:20]}")
+        own = Source(SHAPE, "name=value text")
+        if len(self.kappas) > 1:
             own.say("KAPPA_CHANGED", f"κ = {sorted(self.kappas)[:20]}")
             own.say("CENSORED_BY_KAPPA", "survival is over all lines")
-            if isinstance(tally.reached, list):
-                tally.reached = Unknown("κ changes: positions beyond the κ of a line are unobserved")
-        own.body["pooled"] = figures(tally, self.options.level)
+            self.without.setdefault("kappa", f"κ changes: {sorted(self.kappas)[:20]}")
+            self.without.setdefault("reached", "κ changes: positions beyond the κ of a line are unobserved")
+        elif "kappa" in self.without:
+            own.say("KAPPA_UNKNOWN", self.without["kappa"])
+        hidden = {name: Unknown(reason) for name, reason in self.without.items()}
+        own.body["pooled"] = figures(self.counts, self.options.level, hidden)
         self.rows.put(own.body, "windows")
-        if tally.drafts and tally.accepted == 0:
-            own.say("DRAFT_NEVER_ACCEPTED", f"{tally.drafts} drafts")
-        own.conventions = {"accepted_tokens": "bonus token excluded", "counters": "per line: lines are added",
-                           "accepted_at_position": "survival counts"}  # fmt: skip
+        if self.counts.drafts and not self.counts.accepted:
+            own.say("DRAFT_NEVER_ACCEPTED", f"{self.counts.drafts} drafts")
+        own.conventions = {
+            "accepted_tokens": "bonus token excluded",
+            "counters": "per line: lines are added",
+            "accepted_at_position": "survival counts",
+        }
         return [own]

@@ -88,8 +88,11 @@ class LlamacppCli(LineReader):
         drafts = emitted - accepted
         rate = accepted / drafted if drafted else None
         own = self.source
-        if rate is not None and not own.check("accept = n_accept / n_drafted", _near(run.rate, 100 * rate),
-                                              f"printed {run.rate}%, counts give {100 * rate:.3f}%"):  # fmt: skip
+        if rate is not None and not own.check(
+            "accept = n_accept / n_drafted",
+            _near(run.rate, 100 * rate),
+            f"printed {run.rate}%, counts give {100 * rate:.3f}%",
+        ):
             own.say("RATE_CONTRADICTS_COUNTS", f"printed {run.rate}%, counts give {100 * rate:.3f}%")
         mean = emitted / drafts
         alpha = alpha_from_mean(mean - 1.0, most)
@@ -130,8 +133,10 @@ class LlamacppCli(LineReader):
             "n_predict": "emitted tokens, bonus tokens included",
             "n_draft": "the longest draft; drafts may stop early",
         }
-        own.rules = ["rounds = n_predict − n_accept, as each round emits its accepted tokens and one more",
-                     "the target's batch passes are booked as prompt eval; its eval time is the single step"]  # fmt: skip
+        own.rules = [
+            "rounds = n_predict − n_accept, as each round emits its accepted tokens and one more",
+            "the target's batch passes are booked as prompt eval; its eval time is the single step",
+        ]
         return [own]
 
 

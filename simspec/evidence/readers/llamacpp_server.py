@@ -6,12 +6,13 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from simspec.evidence.block import Tally, add_into, figures
-from simspec.evidence.readers.base import MOST_GROUPS, Doubts, LineReader, Place
+from simspec.evidence.block import Counts, figures
+from simspec.evidence.readers.base import MOST_GROUPS, Doubts, LineReader, Place, lines_in
 from simspec.evidence.readers.counts import drafts_of
 from simspec.evidence.source import MOST_ROWS, Source, Unknown
 
 NEW, OLD = "llamacpp-server-per-position", "llamacpp-server-rate"
+_BEGINNING = re.compile(r"(?:\[\d+\] )?\d+\.\d\d\.\d{3}\.\d{3} [IWED] |(?:slot|srv) +\w+: (?:id|\D)")
 _TASK = re.compile(r"\btask (-?\d{1,9}) \|")
 _COUNTS = r"(\d+\.\d+|-?nan) \(\s*(\d{1,12}) accepted /\s*(\d{1,12}) generated\)"
 _REQUEST_NEW = re.compile(
@@ -55,13 +56,17 @@ class LlamacppServer(LineReader):
     old: bool = False
     last: dict[str, _Statistics] = field(default_factory=dict)
     segments: list[dict[str, _Statistics]] = field(default_factory=list)
-    sums: Tally = field(default_factory=lambda: Tally(0, 0, 0, 0, []))
+    sums: Counts = field(default_factory=Counts)
     emitted: int = 0
     requests: int = 0
     doubts: Doubts = field(default_factory=Doubts)
     source: Source = field(default_factory=lambda: Source(NEW, "llama.cpp llama-server"))
 
     def line(self, text: str, place: Place) -> None:
+        for own in lines_in(text, _BEGINNING, place):
+            self._line(own, place)
+
+    def _line(self, text: str, place: Place) -> None:
         task = _TASK.search(text)
         if task:
             self.task = task.group(1)
@@ -87,8 +92,11 @@ class LlamacppServer(LineReader):
         if accepted > drafted:
             place.refuse(f"{accepted} accepted of {drafted} generated drafts")
         own = self.source
-        if drafted and not own.check("rate = accepted / generated", _close(rate, accepted / drafted, 5.1e-6),
-                                     f"line {place.number}: printed {rate}"):  # fmt: skip
+        if drafted and not own.check(
+            "rate = accepted / generated",
+            _close(rate, accepted / drafted, 5.1e-6),
+            f"line {place.number}: printed {rate}",
+        ):
             self.doubts.add("RATE_CONTRADICTS_COUNTS", place, f"printed {rate}, counts give {accepted / drafted:.5f}")
         timed = self.eval_of if self.eval_of and self.eval_of[0] == self.task else None
         self.eval_of = None
@@ -115,23 +123,39 @@ class LlamacppServer(LineReader):
             self.doubts.add("IDENTITY_BROKEN", place, "length, rates and counts of a request")
         if not isinstance(told.best, int):
             reason = told.best
-            return {"kappa": len(rates), "drafts": reason, "draft_tokens": drafted, "accepted_tokens": accepted,
-                    "mean_emitted_per_round": reason, "survival": reason}  # fmt: skip
+            return {
+                "kappa": len(rates),
+                "drafts": reason,
+                "draft_tokens": drafted,
+                "accepted_tokens": accepted,
+                "mean_emitted_per_round": reason,
+                "survival": reason,
+            }
         if told.best * len(rates) != drafted:
             self.doubts.add("SHORT_LAST_DRAFT", place, f"{drafted} drafted in {told.best} drafts of up to {len(rates)}")
-        row = figures(Tally(len(rates), told.best, drafted, accepted, told.reached, told.slack), self.options.level)
-        self._sum(len(rates), told.best, drafted, accepted, told.reached)
+        counts = Counts(len(rates), told.best, drafted, accepted, told.reached)
+        row = figures(counts, self.options.level, slack=told.slack)
+        self.sums.add(counts)
         if timed:
             row["implied_round_ms"] = timed[1] / told.best
-            self.source.check("eval tokens = drafts + accepted + 1", abs(timed[2] - told.best - accepted) <= 1,
-                              f"line {place.number}: {timed[2]} and {told.best + accepted}")  # fmt: skip
+            self.source.check(
+                "eval tokens = drafts + accepted + 1",
+                abs(timed[2] - told.best - accepted) <= 1,
+                f"line {place.number}: {timed[2]} and {told.best + accepted}",
+            )
         return row
 
     def _old_row(self, accepted: int, drafted: int, timed: tuple[str, float, int] | None) -> dict[str, Any]:
         none = Unknown("the line has no number of drafts")
         rate: Any = accepted / drafted if drafted else Unknown("nothing was drafted")
-        row: dict[str, Any] = {"draft_tokens": drafted, "accepted_tokens": accepted, "draft_acceptance_rate": rate,
-                               "kappa": none, "drafts": none, "survival": none}  # fmt: skip
+        row: dict[str, Any] = {
+            "draft_tokens": drafted,
+            "accepted_tokens": accepted,
+            "draft_acceptance_rate": rate,
+            "kappa": none,
+            "drafts": none,
+            "survival": none,
+        }
         if timed and timed[2] > accepted:
             passes = timed[2] - accepted
             row |= {
@@ -140,18 +164,8 @@ class LlamacppServer(LineReader):
                 "mean_emitted_per_round_lower": timed[2] / passes,
             }
             self.emitted += timed[2]
-        self._sum(0, 0, drafted, accepted, [])
+        self.sums.add(Counts(0, 0, drafted, accepted))
         return row
-
-    def _sum(self, kappa: int, drafts: int, drafted: int, accepted: int, reached: list[int]) -> None:
-        own = self.sums
-        own.kappa = max(own.kappa, kappa)  # type: ignore[type-var]
-        own.drafts, own.draft_tokens, own.accepted = (
-            own.drafts + drafts,
-            own.draft_tokens + drafted,
-            own.accepted + accepted,
-        )  # type: ignore[operator]
-        add_into(own.reached, reached)  # type: ignore[arg-type]
 
     def _statistics(self, text: str, place: Place) -> None:
         found = _STATISTICS.search(text)
@@ -162,8 +176,12 @@ class LlamacppServer(LineReader):
                 place.refuse("unknown form of llama.cpp's statistics line")
             place.torn()
             return
+        drafts, at_least_one, drafted, accepted = (int(found.group(i)) for i in (2, 3, 4, 5))
         now = _Statistics(
-            *(int(found.group(i)) for i in (2, 3, 4, 5)),
+            drafts,
+            at_least_one,
+            drafted,
+            accepted,
             tuple(rate.strip() for rate in rates.group(1).split(",")) if rates else None,
             float(duration.group(1)) if duration else None,
         )
@@ -213,10 +231,14 @@ class LlamacppServer(LineReader):
             "statistics": "cumulative since the server's start",
             "#acc drafts": "drafts with at least one accepted token",
         }
-        own.rules = ["drafts of a request are the whole number that length, rates and counts agree on",
-                     "eval tokens = drafts + accepted + 1, as the first token belongs to the prompt"]  # fmt: skip
-        own.ambiguous = ["older builds count replayed drafts as accepted on models that cannot roll back: "
-                         "a curve that rises with the position is the sign"]  # fmt: skip
+        own.rules = [
+            "drafts of a request are the whole number that length, rates and counts agree on",
+            "eval tokens = drafts + accepted + 1, as the first token belongs to the prompt",
+        ]
+        own.ambiguous = [
+            "older builds count replayed drafts as accepted on models that cannot roll back: "
+            "a curve that rises with the position is the sign"
+        ]
         return [own]
 
     def _drafters(self, segment: dict[str, _Statistics]) -> dict[str, Any]:
@@ -226,25 +248,25 @@ class LlamacppServer(LineReader):
         return {"drafters": blocks, "pooled": Unknown("several drafters; their rounds are not the same rounds")}
 
     def _block(self, name: str, totals: _Statistics) -> dict[str, Any]:
-        rates = totals.rates
+        rates, own = totals.rates, self.source
+        counts = Counts(0, totals.drafts, totals.drafted, totals.accepted)
         none = Unknown("the statistics line has no rates per position")
-        tally = Tally(none, totals.drafts, totals.drafted, totals.accepted, none)
-        own = self.source
-        if rates and totals.drafts and all(re.fullmatch(r"\d\.\d{3}", rate) for rate in rates):
-            tally.kappa = len(rates)
-            tally.reached = [round(float(rate) * totals.drafts) for rate in rates]
-            tally.slack = int(totals.drafts * 5e-4 + 0.5)
-            if abs(tally.reached[0] - totals.at_least_one) <= tally.slack:
-                tally.reached[0] = totals.at_least_one
-            good = abs(tally.reached[0] - totals.at_least_one) <= tally.slack
-            if not own.check("#acc drafts = drafts·S_1", good, f"{name}: {totals.at_least_one} and {rates[0]}"):
-                own.say("IDENTITY_BROKEN", f"{name}: #acc drafts {totals.at_least_one}, S_1 {rates[0]}")
-            near = abs(sum(tally.reached) - totals.accepted) <= len(rates) * max(1, tally.slack)
-            if not own.check("#acc tokens = drafts·ΣS_j", near, f"{name}: {totals.accepted} and {sum(tally.reached)}"):
-                own.say("IDENTITY_BROKEN", f"{name}: #acc tokens {totals.accepted}, rates give {sum(tally.reached)}")
-        out = figures(tally, self.options.level)
-        if isinstance(tally.kappa, Unknown):
+        if not (rates and totals.drafts and all(re.fullmatch(r"\d\.\d{3}", rate) for rate in rates)):
+            out = figures(counts, self.options.level, {"kappa": none, "reached": none})
             out["p_first_accepted"] = totals.at_least_one / totals.drafts if totals.drafts else none
+        else:
+            slack = int(totals.drafts * 5e-4 + 0.5)
+            counts.kappa, counts.reached = len(rates), [round(float(rate) * totals.drafts) for rate in rates]
+            good = abs(counts.reached[0] - totals.at_least_one) <= slack
+            if own.check("#acc drafts = drafts·S_1", good, f"{name}: {totals.at_least_one} and {rates[0]}"):
+                counts.reached[0] = totals.at_least_one
+            else:
+                own.say("IDENTITY_BROKEN", f"{name}: #acc drafts {totals.at_least_one}, S_1 {rates[0]}")
+            total = sum(counts.reached)
+            near = abs(total - totals.accepted) <= len(rates) * max(1, slack)
+            if not own.check("#acc tokens = drafts·ΣS_j", near, f"{name}: {totals.accepted} and {total}"):
+                own.say("IDENTITY_BROKEN", f"{name}: #acc tokens {totals.accepted}, rates give {total}")
+            out = figures(counts, self.options.level, slack=slack)
         if totals.drafts and totals.accepted == 0:
             own.say("DRAFT_NEVER_ACCEPTED", f"{name}: {totals.drafts} drafts")
         if totals.draft_ms is not None and totals.drafts:
@@ -259,12 +281,11 @@ class LlamacppServer(LineReader):
             self.source.check("requests add up to the statistics", self.sums.accepted == accepted, "accepted tokens")
 
     def _pooled_requests(self) -> dict[str, Any]:
-        own = self.sums
+        hidden = {}
         if self.old:
-            none = Unknown("the lines have no number of drafts")
-            own.kappa = own.drafts = own.reached = none
+            hidden = dict.fromkeys(("kappa", "drafts", "reached"), Unknown("the lines have no number of drafts"))
             self.source.say("KAPPA_UNKNOWN", "accepted and generated counts only")
-        return figures(own, self.options.level)
+        return figures(self.sums, self.options.level, hidden)
 
 
 def _close(text: str, value: float, tolerance: float) -> bool:

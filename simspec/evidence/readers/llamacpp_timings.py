@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from simspec.evidence.block import Tally, figures
+from simspec.evidence.block import Counts, figures
 from simspec.evidence.readers.base import Doubts, Fields, ObjectReader, Place
 from simspec.evidence.source import Rows, Source, Unknown
 
@@ -43,8 +43,12 @@ class LlamacppTimings(ObjectReader):
         if accepted > drafted or (emitted and accepted >= emitted):
             place.refuse(f"draft_n_accepted = {accepted} does not fit draft_n = {drafted} and predicted_n = {emitted}")
         none = Unknown("nothing was drafted")
-        row: dict[str, Any] = {"emitted_tokens": emitted, "accepted_tokens": accepted, "draft_tokens": drafted,
-                               "draft_acceptance_rate": accepted / drafted if drafted else none}  # fmt: skip
+        row: dict[str, Any] = {
+            "emitted_tokens": emitted,
+            "accepted_tokens": accepted,
+            "draft_tokens": drafted,
+            "draft_acceptance_rate": accepted / drafted if drafted else none,
+        }
         passes = emitted - accepted
         if passes > 0:
             row |= {
@@ -65,7 +69,11 @@ class LlamacppTimings(ObjectReader):
         hidden = Unknown(
             "drafts and κ are not given: predicted − accepted counts every target pass, also those without a draft"
         )
-        pooled = figures(Tally(hidden, hidden, self.drafted, self.accepted, hidden), self.options.level)
+        pooled = figures(
+            Counts(0, 0, self.drafted, self.accepted),
+            self.options.level,
+            dict.fromkeys(("kappa", "drafts", "reached"), hidden),
+        )
         if self.passes:
             pooled |= {"drafts_upper": self.passes, "mean_emitted_per_round": self.emitted / self.passes}
         own.body["pooled"] = pooled
@@ -75,6 +83,8 @@ class LlamacppTimings(ObjectReader):
             own.say("DRAFT_NEVER_ACCEPTED", f"{self.drafted} drafted tokens")
         self.doubts.tell(own)
         own.conventions = {"predicted_n": "emitted tokens, bonus tokens included", "draft_n_accepted": "bonus excluded"}
-        own.rules = ["draft_n missing: speculation was off for that request, not 0",
-                     "passes = predicted_n − draft_n_accepted; mean drafted per pass is a lower bound of κ"]  # fmt: skip
+        own.rules = [
+            "draft_n missing: speculation was off for that request, not 0",
+            "passes = predicted_n − draft_n_accepted; mean drafted per pass is a lower bound of κ",
+        ]
         return [own]

@@ -57,8 +57,10 @@ class LmStudio(ObjectReader):
         self.doubts.tell(own)
         if self.sums[0] and not self.sums[1]:
             own.say("DRAFT_NEVER_ACCEPTED", f"{self.sums[0]} drafts")
-        own.conventions = {"acceptance_of_total": "accepted / all drafts, ignored ones too",
-                           "acceptance_of_verified": "accepted / (accepted + rejected)"}  # fmt: skip
+        own.conventions = {
+            "acceptance_of_total": "accepted / all drafts, ignored ones too",
+            "acceptance_of_verified": "accepted / (accepted + rejected)",
+        }
         own.rules = ["rounds are at most predicted − accepted, as passes without a draft count too"]
         return [own]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
-from simspec.evidence.block import Tally, figures
+from simspec.evidence.block import Counts, figures
 from simspec.evidence.readers.base import Doubts, Fields, ObjectReader, Place
 from simspec.evidence.source import Source, Unknown
 
@@ -34,11 +35,12 @@ class Mlc(ObjectReader):
             place.refuse("spec_decode: accept_count does not fit draft_count")
         if offered[0] != accepted[0]:
             place.refuse("spec_decode: step 0 is the target's own token and must be accepted always")
-        if any(a < b for counts in (offered, accepted) for a, b in zip(counts, counts[1:], strict=False)):
+        if any(a < b for counts in (offered, accepted) for a, b in pairwise(counts)):
             place.refuse("spec_decode: counts rise with the step")
-        if self.last is not None and (len(offered) < len(self.last[0]) or any(
-            now < before for now, before in zip(offered, self.last[0], strict=False)
-        )):  # fmt: skip
+        if self.last is not None and (
+            len(offered) < len(self.last[0])
+            or any(now < before for now, before in zip(offered, self.last[0], strict=False))
+        ):
             self.doubts.add("COUNTER_RESET", place)
             self.segments.append(self.last)
         self.last = (offered, accepted)
@@ -66,7 +68,7 @@ class Mlc(ObjectReader):
         drafts, steps, reached = offered[0], offered[1:], accepted[1:]
         if drafts == 0:
             own.say("ZERO_ROUNDS", "draft_count is 0")
-        out = figures(Tally(len(steps), drafts, sum(steps), sum(reached), reached), self.options.level)
+        out = figures(Counts(len(steps), drafts, sum(steps), sum(reached), reached), self.options.level)
         out["offered_at_position"] = steps
         if any(count != drafts for count in steps):
             own.say("VARIABLE_DRAFT_LENGTH", f"offered by position: {steps[:20]}")

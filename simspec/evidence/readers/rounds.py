@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simspec.evidence.block import LONGEST_DRAFT, Tally, figures
+from simspec.evidence.block import LONGEST_DRAFT, Counts, figures
 from simspec.evidence.drift import Drift
 from simspec.evidence.lines import Text
 from simspec.evidence.readers.base import Options, Place
@@ -182,8 +182,10 @@ class Rounds(TableReader):
         bad = np.flatnonzero((accepted < 0) | (accepted > drafts) | (drafts > LONGEST_DRAFT))
         if bad.size:
             i = int(bad[0])
-            place.refuse(f"{accepted[i]} accepted of {drafts[i]} drafts (bonus token not counted); allowed: 0 up to the drafts, "
-                         f"at most {LONGEST_DRAFT}")  # fmt: skip
+            place.refuse(
+                f"{accepted[i]} accepted of {drafts[i]} drafts, the bonus token not counted; "
+                f"allowed: 0 up to the drafts, at most {LONGEST_DRAFT}"
+            )
 
     def _time(self, name: str, drafts: Ints, ms: NDArray[np.float64]) -> None:
         good = np.isfinite(ms)
@@ -238,17 +240,15 @@ class Rounds(TableReader):
         )
         kappas = sorted({key // _STEP for key in self.pairs if key >= _STEP})
         known = columns.request is not None or self.requests.requests > 0
-        tally = Tally(0, rounds, drafted, accepted, reached, requests=self.requests if known else None)
-        tally.kappa = (
-            kappas[0]
-            if len(kappas) == 1
-            else Unknown(f"κ changes: {kappas[:20]}" if kappas else "no round with drafts")
-        )
-        out = figures(tally, self.options.level)
+        counts = Counts(max(kappas, default=0), rounds, drafted, accepted, reached)
+        unknown = {}
+        if len(kappas) != 1:
+            unknown["kappa"] = Unknown(f"κ changes: {kappas[:20]}" if kappas else "no round with drafts")
+        out = figures(counts, self.options.level, unknown, self.requests if known else None)
         out["mean_kappa"] = drafted / rounds if rounds else Unknown("no round with drafts")
         if len(kappas) > 1:
             hidden = Unknown(
-                "κ changes from round to round: positions beyond it are unobserved, so shares of all rounds mean nothing"
+                "κ changes from round to round: positions beyond it are unobserved; shares of all rounds mean nothing"
             )
             out |= {"survival": hidden, "cond_alpha": hidden}
             out.pop("intervals", None)
@@ -263,8 +263,11 @@ class Rounds(TableReader):
         out |= self._costs()
         own.body["pooled"] = out
         self._say(own, rounds, accepted)
-        own.conventions = {"columns": f"accepted: {columns.accepted}, drafted: {columns.drafted}, request: {columns.request}",
-                           columns.accepted: "bonus token included" if columns.bonus else "bonus token excluded"}  # fmt: skip
+        own.conventions = {
+            "accepted length": f"column {columns.accepted}, bonus token {'included' if columns.bonus else 'excluded'}",
+            "drafts": f"{columns.drafted} in every round" if isinstance(columns.drafted, int) else columns.drafted,
+            "request": "not told apart" if columns.request is None else columns.request,
+        }
         own.rules = ["draft j is observed where j drafts were made and all before it were accepted"]
         return [own]
 

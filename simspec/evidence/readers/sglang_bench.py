@@ -11,7 +11,7 @@ from simspec.evidence.source import Source, Unknown
 
 SHAPE = "sglang-bench-serving"
 RETOKENIZED_LEAST = 0.9
-"""Below this share of the generated tokens, the text does not hold what was counted; a tokeniser alone moves it by a few percent."""
+"""Below this share the text does not hold the tokens that were counted; a tokeniser alone moves it little."""
 
 
 @dataclass

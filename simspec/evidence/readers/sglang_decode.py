@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from simspec.evidence.readers.base import MOST_GROUPS, LineReader, Place, Seen
+from simspec.evidence.readers.base import MOST_GROUPS, LineReader, Place, Seen, lines_in
 from simspec.evidence.source import Rows, Source, Unknown
 
 LENGTH_ONLY, WITH_BONUS, DRAFT_ONLY = (
@@ -16,12 +16,17 @@ LENGTH_ONLY, WITH_BONUS, DRAFT_ONLY = (
     "sglang-decode-rate-draft-only",
 )
 UNDECIDED = "sglang-decode-rate-undecided"
-ENGINES = {LENGTH_ONLY: "SGLang 0.4.x", WITH_BONUS: "SGLang before 2026-04", DRAFT_ONLY: "SGLang main 2026",
-           UNDECIDED: "SGLang"}  # fmt: skip
+ENGINES = {
+    LENGTH_ONLY: "SGLang 0.4.x",
+    WITH_BONUS: "SGLang before 2026-04",
+    DRAFT_ONLY: "SGLang main 2026",
+    UNDECIDED: "SGLang",
+}
 BATCH_FACTOR = 4.0
 LEAST_RATE = 0.05
 """Below, a rate of two decimals does not tell κ."""
 
+_BEGINNING = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|(?<=.)Decode batch(?=.*Decode batch)")
 _DECODE = re.compile(r"Decode batch[.,] #running-req: (\d{1,9}), ")
 _LENGTH = re.compile(r"\baccept len: (\d+\.\d\d), (?:accept rate: (\d+\.\d\d), )?")
 _END = re.compile(r"gen throughput \(token/s\): (\d+\.\d+), #queue-req: \d+")
@@ -63,9 +68,10 @@ class SglangDecode(LineReader):
     repeated: Seen = field(default_factory=Seen)
 
     def line(self, text: str, place: Place) -> None:
-        starts = [found.start() for found in re.finditer("Decode batch", text)] + [len(text)]
-        for i in range(len(starts) - 1):
-            self._entry(text[: starts[0]], text[starts[i] : starts[i + 1]], place, place.whole or i + 2 < len(starts))
+        for own in lines_in(text, _BEGINNING, place):
+            before, mark, entry = own.partition("Decode batch")
+            if mark:
+                self._entry(before, mark + entry, place, place.whole)
 
     def _entry(self, before: str, entry: str, place: Place, whole: bool) -> None:
         if "accept len" not in entry and whole and _END.search(entry):
@@ -139,11 +145,15 @@ class SglangDecode(LineReader):
                 row["kappa_inferred"] = Unknown(few) if kappa is None else kappa
         kind.windows.put(own.body, "windows")
         lengths = Unknown("lines hold means without counts: a pool needs the rounds of each line")
-        unknown: dict[str, Any] = dict.fromkeys(("drafts", "draft_tokens", "accepted_tokens", "mean_emitted_per_round",
-                                                 "survival", "cond_alpha", "iid_alpha_mle_from_mean"), lengths)  # fmt: skip
+        names = ("drafts", "draft_tokens", "accepted_tokens", "mean_emitted_per_round", "survival", "cond_alpha")
+        unknown: dict[str, Any] = dict.fromkeys((*names, "iid_alpha_mle_from_mean"), lengths)
         mean = kind.length / kind.lines if kind.lines else Unknown("no line with a round")
-        own.body["pooled"] = {"kappa": _kappa_of(kind, shape), **unknown, "mean_of_printed": mean,
-                              "true_pooled_if_counts_were_known": lengths}  # fmt: skip
+        own.body["pooled"] = {
+            "kappa": _kappa_of(kind, shape),
+            **unknown,
+            "mean_of_printed": mean,
+            "true_pooled_if_counts_were_known": lengths,
+        }
         self._say(own, kind, shape)
         return own
 
@@ -174,16 +184,22 @@ class SglangDecode(LineReader):
             own.say("CENSORED_BY_KAPPA", "accept len can not exceed κ + 1")
         if shape != LENGTH_ONLY or len(kind.groups) > 1:
             own.body["groups"] = [
-                {**({"dp_rank": int(rank)} if rank else {}), "running": running, "lines": group.lines,
-                 "mean_of_printed": group.length / group.lines}
+                {
+                    **({"dp_rank": int(rank)} if rank else {}),
+                    "running": running,
+                    "lines": group.lines,
+                    "mean_of_printed": group.length / group.lines,
+                }
                 for (rank, running, _), group in kind.groups.items()
-            ]  # fmt: skip
+            ]
         if kind.idle.times:
             own.say("ZERO_ROUNDS", str(kind.idle))
         if self.repeated.times:
             own.say("DUPLICATE_RANK_ROWS", str(self.repeated))
-        own.rules = ["κ of a line is the only whole number that length and rate, both rounded, allow",
-                     "lines of unknown wording are skipped"]  # fmt: skip
+        own.rules = [
+            "κ of a line is the only whole number that length and rate, both rounded, allow",
+            "lines of unknown wording are skipped",
+        ]
 
 
 def _candidates(length: float, rate: float, shape: str) -> range:

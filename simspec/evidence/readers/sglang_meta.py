@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from simspec.evidence.block import LONGEST_DRAFT, Tally, add_into, figures, reached_of
-from simspec.evidence.readers.base import Doubts, Fields, ObjectReader, Place
+from simspec.evidence.block import LONGEST_DRAFT, Counts, figures, reached_of
+from simspec.evidence.readers.base import Doubts, Fields, ObjectReader, Once, Place
 from simspec.evidence.source import Rows, Source, Unknown
+from simspec.model.errors import shown
 from simspec.stats.request_sums import RequestSums
 
 SHAPE = "sglang-meta-info"
@@ -23,11 +24,13 @@ class SglangMeta(ObjectReader):
     """Requests with a histogram are pooled; of the others only tokens per round are known."""
 
     shapes = (SHAPE,)
-    tally: Tally = field(default_factory=lambda: Tally(0, 0, 0, 0, [], requests=RequestSums()))
+    counts: Counts = field(default_factory=Counts)
+    requests: RequestSums = field(default_factory=RequestSums)
     rows: Rows = field(default_factory=Rows)
     completion: int = 0
     rounds: int = 0
     doubts: Doubts = field(default_factory=Doubts)
+    once: Once = field(default_factory=Once)
     source: Source = field(default_factory=lambda: Source(SHAPE, "SGLang /generate meta_info"))
 
     def claims(self, record: dict[str, Any]) -> bool:
@@ -39,6 +42,9 @@ class SglangMeta(ObjectReader):
         unknown = [key for key in own.record if key.startswith("spec_") and key not in _KNOWN]
         if unknown:
             place.refuse(f"unknown field {own.under}{unknown[0]}; known: {', '.join(sorted(_KNOWN))}")
+        if self.once.repeats(own.record.get("id"), own.record):
+            self.doubts.add("DUPLICATE_ROWS", place, f"request {shown(own.record.get('id'))}")
+            return
         rounds, completion = own.count("spec_verify_ct"), own.count_or_none("completion_tokens")
         row: dict[str, Any] = {"id": own.record.get("id")}
         if rounds == 0:
@@ -65,25 +71,44 @@ class SglangMeta(ObjectReader):
         return found[0] if found else None
 
     def _check(
-        self, own: Fields, row: dict[str, Any], rounds: int, completion: int | None, correct: int | None,
-        proposed: int | None, histogram: list[int] | None,
-    ) -> None:  # fmt: skip
+        self,
+        own: Fields,
+        row: dict[str, Any],
+        rounds: int,
+        completion: int | None,
+        correct: int | None,
+        proposed: int | None,
+        histogram: list[int] | None,
+    ) -> None:
         length, rate = own.number_or_none("spec_accept_length"), own.number_or_none("spec_accept_rate")
         checks = []
         if length is not None and completion is not None:
-            checks.append(("accept length = completion / verify_ct", abs(length - completion / rounds) <= _TOLERANCE,
-                           f"{length} and {completion / rounds:.6f}"))  # fmt: skip
+            checks.append(
+                (
+                    "accept length = completion / verify_ct",
+                    abs(length - completion / rounds) <= _TOLERANCE,
+                    f"{length} and {completion / rounds:.6f}",
+                )
+            )
         if rate is not None and correct is not None and proposed:
-            checks.append(("accept rate = correct / proposed", abs(rate - correct / proposed) <= _TOLERANCE,
-                           f"{rate} and {correct / proposed:.6f}"))  # fmt: skip
+            checks.append(
+                (
+                    "accept rate = correct / proposed",
+                    abs(rate - correct / proposed) <= _TOLERANCE,
+                    f"{rate} and {correct / proposed:.6f}",
+                )
+            )
         if histogram is not None:
             counted = sum(j * count for j, count in enumerate(histogram))
             checks.append(("Σ h_j = verify_ct", sum(histogram) == rounds, f"{sum(histogram)} and {rounds}"))
             if correct is not None:
                 checks.append(("Σ j·h_j = correct", counted == correct, f"{counted} and {correct}"))
                 if counted != correct:
-                    row |= {"histogram_mean": 1.0 + counted / rounds, "accepted_by_histogram": counted,
-                            "accepted_by_field": correct}  # fmt: skip
+                    row |= {
+                        "histogram_mean": 1.0 + counted / rounds,
+                        "accepted_by_histogram": counted,
+                        "accepted_by_field": correct,
+                    }
         for equation, holds, seen in checks:
             if not self.source.check(equation, holds, f"line {own.place.number}: {seen}"):
                 self.doubts.add("IDENTITY_BROKEN", own.place, f"{equation}: {seen}")
@@ -103,38 +128,31 @@ class SglangMeta(ObjectReader):
                 f"a histogram of {len(histogram)} bins that adds up to {sum(histogram)} does not fit {rounds} rounds"
             )
         reached = reached_of(histogram)
-        own = self.tally
-        if isinstance(own.kappa, int) and own.kappa and kappa != own.kappa:
-            self.doubts.add("KAPPA_CHANGED", place, f"κ = {own.kappa} and {kappa}")
+        if self.counts.kappa not in (0, kappa):
+            self.doubts.add("KAPPA_CHANGED", place, f"κ = {self.counts.kappa} and {kappa}")
             self.doubts.add("CENSORED_BY_KAPPA", place, "the survival of a deep position is over all rounds")
-        own.kappa = max(own.kappa, kappa)  # type: ignore[type-var]
-        own.drafts += rounds  # type: ignore[operator]
         drafted = proposed if proposed is not None else kappa * rounds
-        if proposed is not None and proposed > kappa * rounds:
-            self.doubts.add("TREE_DRAFTER", place, f"{proposed} proposed in {rounds} rounds of depth {kappa}")
-        elif proposed is not None and proposed < kappa * rounds:
-            self.doubts.add("VARIABLE_DRAFT_LENGTH", place, f"{proposed} proposed in {rounds} rounds of up to {kappa}")
-        own.draft_tokens += drafted  # type: ignore[operator]
-        own.accepted += sum(reached)  # type: ignore[operator]
-        add_into(own.reached, reached)  # type: ignore[arg-type]
-        assert own.requests is not None
-        own.requests.add(rounds, reached)
+        if drafted > kappa * rounds:
+            self.doubts.add("TREE_DRAFTER", place, f"{drafted} proposed in {rounds} rounds of depth {kappa}")
+        elif drafted < kappa * rounds:
+            self.doubts.add("VARIABLE_DRAFT_LENGTH", place, f"{drafted} proposed in {rounds} rounds of up to {kappa}")
+        self.counts.add(Counts(kappa, rounds, drafted, sum(reached), reached))
+        self.requests.add(rounds, reached)
 
     def finish(self) -> list[Source]:
         own = self.source
         none = Unknown("no request has a histogram")
-        if self.tally.drafts == 0:
-            self.tally.kappa = self.tally.reached = self.tally.drafts = self.tally.draft_tokens = (
-                self.tally.accepted
-            ) = none
+        hidden: dict[str, Unknown] = {}
+        if self.counts.drafts == 0:
+            hidden = dict.fromkeys(("kappa", "drafts", "draft_tokens", "accepted", "reached"), none)
             own.say("KAPPA_UNKNOWN", "no request has a histogram")
-        own.body["pooled_with_histogram"] = figures(self.tally, self.options.level)
+        own.body["pooled_with_histogram"] = figures(self.counts, self.options.level, hidden, self.requests)
         pooled: Any = self.completion / self.rounds if self.rounds else Unknown("no request with rounds and tokens")
         own.body["pooled_emitted"] = pooled
         self.rows.put(own.body, "per_request")
         self.doubts.tell(own)
-        if isinstance(self.tally.drafts, int) and self.tally.accepted == 0:
-            own.say("DRAFT_NEVER_ACCEPTED", f"{self.tally.drafts} rounds")
+        if self.counts.drafts and not self.counts.accepted:
+            own.say("DRAFT_NEVER_ACCEPTED", f"{self.counts.drafts} rounds")
         own.conventions = {
             "spec_accept_length": "completion_tokens / spec_verify_ct, bonus token included",
             "spec_accept_rate": "correct / proposed drafts",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from simspec.evidence.block import LONGEST_DRAFT, Tally, figures, reached_of
+from simspec.evidence.block import LONGEST_DRAFT, Counts, figures, reached_of
 from simspec.evidence.readers.base import Doubts, Fields, ObjectReader, Place
 from simspec.evidence.source import Source, Unknown
 from simspec.model.errors import shown
@@ -22,7 +22,7 @@ class _Answer:
 
     category: str
     histogram: list[int]
-    tokens: int
+    tokens: float
     seconds: float
 
 
@@ -43,7 +43,7 @@ class SpecBench(ObjectReader):
         model = record.get("model_id")
         key = f"{name} {model}" if model is not None else name
         category = str(record.get("category", ""))[:200]
-        answer = _Answer(category, [], 0, 0.0)
+        answer = _Answer(category, [], 0.0, 0.0)
         for choice in record["choices"]:
             if not isinstance(choice, dict) or "accept_lengths" not in choice:
                 place.refuse("choices hold something without accept_lengths")
@@ -95,25 +95,22 @@ class SpecBench(ObjectReader):
         return [own]
 
     def _pooled(self, answers: list[_Answer], kappa: int, own: Source) -> dict[str, Any]:
-        tally = Tally(kappa, 0, 0, 0, [0] * kappa, requests=RequestSums())
-        tokens, seconds = 0, 0.0
+        counts, sums = Counts(kappa, reached=[0] * kappa), RequestSums()
+        tokens, seconds = 0.0, 0.0
         for answer in answers:
             if len(answer.histogram) > kappa + 1:
                 own.say("IDENTITY_BROKEN", f"a step of {len(answer.histogram)} tokens at κ = {kappa}")
                 reason = Unknown(f"a step emits {len(answer.histogram)} tokens, more than κ + 1 = {kappa + 1}")
-                return figures(Tally(reason, reason, reason, reason, reason), self.options.level)
+                hidden = dict.fromkeys(("kappa", "drafts", "draft_tokens", "accepted", "reached"), reason)
+                return figures(counts, self.options.level, hidden)
             reached = reached_of([*answer.histogram, *[0] * (kappa + 1 - len(answer.histogram))])
             rounds = sum(answer.histogram)
-            assert tally.requests is not None and isinstance(tally.reached, list)
-            tally.requests.add(rounds, reached)
-            tally.drafts += rounds  # type: ignore[operator]
-            tally.reached = [a + b for a, b in zip(tally.reached, reached, strict=True)]
+            counts.add(Counts(kappa, rounds, kappa * rounds, sum(reached), reached))
+            sums.add(rounds, reached)
             tokens, seconds = tokens + answer.tokens, seconds + answer.seconds
-        assert isinstance(tally.reached, list) and isinstance(tally.drafts, int)
-        tally.accepted, tally.draft_tokens = sum(tally.reached), kappa * tally.drafts
-        if tally.drafts and not tally.accepted and kappa:
-            own.say("DRAFT_NEVER_ACCEPTED", f"{tally.drafts} steps")
-        out = figures(tally, self.options.level)
+        if counts.drafts and not counts.accepted and kappa:
+            own.say("DRAFT_NEVER_ACCEPTED", f"{counts.drafts} steps")
+        out = figures(counts, self.options.level, requests=sums)
         if seconds > 0:
             out["output_tok_s"] = tokens / seconds
         return out

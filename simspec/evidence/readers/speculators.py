@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from simspec.evidence.block import LONGEST_DRAFT, Tally, add_into, figures
+from simspec.evidence.block import LONGEST_DRAFT, Counts, figures
 from simspec.evidence.lines import Text
 from simspec.evidence.readers.base import MOST, MOST_GROUPS, Options, Place
 from simspec.evidence.readers.table import Body, TableReader, header
@@ -25,7 +25,7 @@ class Speculators(TableReader):
     """Subsets are pooled by counts."""
 
     shapes = (SHAPE,)
-    tallies: dict[str, Tally] = field(default_factory=dict)
+    subsets: dict[str, Counts] = field(default_factory=dict)
     source: Source = field(default_factory=lambda: Source(SHAPE, "vLLM speculators evaluation"))
 
     @classmethod
@@ -57,25 +57,21 @@ class Speculators(TableReader):
         self.source.check("accepted = drafts·ΣS_j", abs(sum(rates) * drafts - accepted) <= 0.5 + 1e-6 * drafts, seen)
         self.source.check("drafted = κ·drafts", drafted == len(positions) * drafts, seen)
         name = str(row.get("subset", place.number))[:200]
-        if len(self.tallies) >= MOST_GROUPS and name not in self.tallies:
+        if len(self.subsets) >= MOST_GROUPS and name not in self.subsets:
             place.refuse(f"more than {MOST_GROUPS} subsets")
-        if name in self.tallies:
+        if name in self.subsets:
             place.refuse(f"subset {shown(name)} stands twice")
         reached = [round(rate * drafts) for rate in rates]
-        self.tallies[name] = Tally(len(positions), int(drafts), int(drafted), int(accepted), reached)
+        self.subsets[name] = Counts(len(positions), int(drafts), int(drafted), int(accepted), reached)
 
     def finish(self) -> list[Source]:
         own = self.source
-        pooled = Tally(0, 0, 0, 0, [])
-        for tally in self.tallies.values():
-            pooled.kappa = tally.kappa
-            pooled.drafts += tally.drafts  # type: ignore[operator]
-            pooled.draft_tokens += tally.draft_tokens  # type: ignore[operator]
-            pooled.accepted += tally.accepted  # type: ignore[operator]
-            add_into(pooled.reached, tally.reached)  # type: ignore[arg-type]
+        pooled = Counts()
+        for counts in self.subsets.values():
+            pooled.add(counts)
         level = self.options.level
         own.body["pooled"] = figures(pooled, level)
-        own.body["per_subset"] = {name: figures(tally, level) for name, tally in self.tallies.items()}
+        own.body["per_subset"] = {name: figures(counts, level) for name, counts in self.subsets.items()}
         if any(identity.broken for identity in own.identities.values()):
             own.say("IDENTITY_BROKEN", "see identities")
         own.conventions = {"acceptance_length": "bonus token included", f"{_POSITION}j": "survival, counted from 0"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from simspec.evidence.block import Tally, figures
+from simspec.evidence.block import Counts, figures
 from simspec.evidence.readers.base import MOST_GROUPS, Doubts, Fields, ObjectReader, Place
 from simspec.evidence.source import Source, Unknown
 
@@ -51,6 +51,8 @@ class TrtllmIteration(ObjectReader):
         number = row.count("iter")
         if self.latest is not None and number > self.latest + 1:
             self.lost += number - self.latest - 1
+        elif self.latest is not None and number < self.latest:
+            self.doubts.add("COUNTER_RESET", place, f"iteration {number} after {self.latest}")
         self.latest = number
         if row.record.get("specDecodingStats") is None:
             return
@@ -89,10 +91,11 @@ class TrtllmIteration(ObjectReader):
         own = self.source
         kappas = {kappa for _, _, kappa in self.runs}
         hidden = Unknown("rows hold sums over a batch, nothing per position")
-        kappa: int | Unknown = Unknown(f"κ changes: {sorted(kappas)[:10]}" if kappas else "no row with drafts")
-        if len(kappas) == 1 and (only := next(iter(kappas))) == int(only):
-            kappa = int(only)
-        out = figures(Tally(kappa, self.drafts, self.drafted, self.accepted, hidden), self.options.level)
+        unknown = {"reached": hidden}
+        if len(kappas) != 1 or max(kappas) != int(max(kappas)):
+            unknown["kappa"] = Unknown(f"κ changes: {sorted(kappas)[:10]}" if kappas else "no row with drafts")
+        counts = Counts(int(max(kappas, default=0)), self.drafts, self.drafted, self.accepted)
+        out = figures(counts, self.options.level, unknown)
         out["kappa_by_iteration"] = {
             f"{first}-{last}" if last > first else str(first): int(k) if k == int(k) else k
             for first, last, k in self.runs
@@ -111,8 +114,10 @@ class TrtllmIteration(ObjectReader):
             own.ambiguous.append(
                 f"{self.lost:,} iterations are missing between rows: the queue behind /metrics drops old ones"
             )
-        own.conventions = {"acceptanceLength": "bonus token included; 0 where nothing was drafted",
-                           "drafts": "requests with draft tokens, one draft each per iteration"}  # fmt: skip
+        own.conventions = {
+            "acceptanceLength": "bonus token included; 0 where nothing was drafted",
+            "drafts": "requests with draft tokens, one draft each per iteration",
+        }
         own.rules = ["rows of other ranks repeat rank 0 and are dropped", "lengths are weighted by requests"]
         return [own]
 

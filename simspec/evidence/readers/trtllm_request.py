@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from simspec.evidence.block import Tally, alpha_from_mean, figures
+from simspec.evidence.block import Counts, figures, given_kappa
 from simspec.evidence.readers.base import Doubts, Fields, ObjectReader, Place
 from simspec.evidence.source import Source, Unknown
 
@@ -50,15 +50,14 @@ class TrtllmRequest(ObjectReader):
     def finish(self) -> list[Source]:
         own = self.source
         hidden = Unknown("the metrics hold no number of drafts; pass κ (--kappa)")
-        out = figures(Tally(hidden, hidden, self.drafted, self.accepted, hidden), self.options.level)
+        out = figures(
+            Counts(0, 0, self.drafted, self.accepted),
+            self.options.level,
+            dict.fromkeys(("kappa", "drafts", "reached"), hidden),
+        )
         kappa = self.options.kappa
-        if kappa and self.drafted and self.drafted % kappa == 0:
-            mean = self.accepted * kappa / self.drafted
-            own.body["given_kappa"] = {str(kappa): {"drafts": self.drafted // kappa, "mean_emitted_per_round": 1.0 + mean,
-                                                    "iid_alpha_mle_from_mean": alpha_from_mean(mean, kappa)}}  # fmt: skip
-        elif kappa and self.drafted:
-            reason = Unknown(f"{self.drafted} drafted tokens are no multiple of κ = {kappa}")
-            own.body["given_kappa"] = {str(kappa): {"drafts": reason, "mean_emitted_per_round": reason}}
+        if kappa is not None:
+            own.body["given_kappa"] = {str(kappa): given_kappa(kappa, self.drafted, self.accepted)}
         own.body = {"pooled": out, "requests": self.requests, **own.body}
         own.say("KAPPA_UNKNOWN", "the metrics hold no κ")
         if self.drafted and not self.accepted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from simspec.evidence.block import Tally, figures
+from simspec.evidence.block import Counts, figures
 from simspec.evidence.readers.base import Place
 from simspec.evidence.readers.bench import BenchReader, Block, count, number
 from simspec.evidence.source import Source, Unknown
@@ -47,12 +47,13 @@ class VllmBench(BenchReader):
         slack = int(drafts * half + 0.5)
         reached = [round(rate * drafts) for rate in rates]
         kappa = len(rates)
-        tally = Tally(kappa, drafts, drafted, accepted, reached, slack)
+        counts = Counts(kappa, drafts, drafted, accepted, reached)
+        unknown = {}
         if not rates:
-            tally.kappa = tally.reached = Unknown("the print-out has no acceptance per position")
+            unknown = dict.fromkeys(("kappa", "reached"), Unknown("the print-out has no acceptance per position"))
             own.say("KAPPA_UNKNOWN", "no acceptance per position")
-        out = figures(tally, self.options.level)
-        self._check(own, block, tally, rates, place)
+        out = figures(counts, self.options.level, unknown, slack=slack)
+        self._check(own, block, counts, rates, place)
         itl, tpot = number(block, "Mean ITL (ms)", place), number(block, "Mean TPOT (ms)", place)
         if itl is not None and tpot:
             out["itl_over_tpot"] = round(itl / tpot, 3)
@@ -69,22 +70,30 @@ class VllmBench(BenchReader):
         own.rules = ["accepted per position = rate × drafts, rounded; its possible error stands beside it"]
         return out
 
-    def _check(self, own: Source, block: Block, tally: Tally, rates: list[float], place: Place) -> None:
-        drafts, drafted, accepted = tally.drafts, tally.draft_tokens, tally.accepted
-        assert isinstance(drafts, int) and isinstance(drafted, int) and isinstance(accepted, int)
+    def _check(self, own: Source, block: Block, counts: Counts, rates: list[float], place: Place) -> None:
+        drafts, drafted, accepted = counts.drafts, counts.draft_tokens, counts.accepted
         length, rate = number(block, "Acceptance length", place), number(block, "Acceptance rate (%)", place)
         if length is not None and drafts:
             counted = 1.0 + accepted / drafts
-            own.check("acceptance length = 1 + accepted / drafts", abs(length - counted) <= _TOLERANCE,
-                      f"printed {length}, counts give {counted:.4f}")  # fmt: skip
+            own.check(
+                "acceptance length = 1 + accepted / drafts",
+                abs(length - counted) <= _TOLERANCE,
+                f"printed {length}, counts give {counted:.4f}",
+            )
         if rate is not None and drafted:
             counted = 100.0 * accepted / drafted
-            if not own.check("acceptance rate = accepted / drafted", abs(rate - counted) <= _TOLERANCE,
-                             f"printed {rate}, counts give {counted:.3f}"):  # fmt: skip
+            if not own.check(
+                "acceptance rate = accepted / drafted",
+                abs(rate - counted) <= _TOLERANCE,
+                f"printed {rate}, counts give {counted:.3f}",
+            ):
                 own.say("RATE_CONTRADICTS_COUNTS", f"printed {rate}%, counts give {counted:.3f}%")
         if rates and drafts:
-            own.check("accepted / drafts = ΣS_j", abs(sum(rates) - accepted / drafts) <= 5.1e-5 * len(rates),
-                      f"{sum(rates):.4f} and {accepted / drafts:.4f}")  # fmt: skip
+            own.check(
+                "accepted / drafts = ΣS_j",
+                abs(sum(rates) - accepted / drafts) <= 5.1e-5 * len(rates),
+                f"{sum(rates):.4f} and {accepted / drafts:.4f}",
+            )
             own.check("S_j never rises", all(a >= b for a, b in zip([1.0, *rates], rates, strict=False)), f"{rates}")
             if drafted < len(rates) * drafts:
                 own.say("VARIABLE_DRAFT_LENGTH", f"{drafted} drafted in {drafts} drafts of up to {len(rates)}")

@@ -36,15 +36,33 @@ VALUES = {
 """Field → its value and what closes it.  A value followed by its close is whole even if the line breaks off there."""
 
 FORMS = {
-    ("Draft acceptance rate", "System efficiency", "Number of speculative tokens", "Number of accepted tokens",
-     "Number of draft tokens", "Number of emitted tokens"): "vllm-v0-speculative-metrics",
+    (
+        "Draft acceptance rate",
+        "System efficiency",
+        "Number of speculative tokens",
+        "Number of accepted tokens",
+        "Number of draft tokens",
+        "Number of emitted tokens",
+    ): "vllm-v0-speculative-metrics",
     ("Draft acceptance rate", "Number of accepted tokens", "Number of draft tokens"): "vllm-v1-early",
     ("Draft acceptance rate", "Accepted", "Drafted"): "vllm-v1-early",
-    ("Draft acceptance rate", "Mean acceptance length", "Accepted", "Drafted", "Per-position acceptance rate"):
-        "vllm-v1-mid",
-    ("Mean acceptance length", "Accepted throughput", "Drafted throughput", "Accepted", "Drafted",
-     "Per-position acceptance rate", "Avg Draft acceptance rate"): "vllm-v1-current",
-}  # fmt: skip
+    (
+        "Draft acceptance rate",
+        "Mean acceptance length",
+        "Accepted",
+        "Drafted",
+        "Per-position acceptance rate",
+    ): "vllm-v1-mid",
+    (
+        "Mean acceptance length",
+        "Accepted throughput",
+        "Drafted throughput",
+        "Accepted",
+        "Drafted",
+        "Per-position acceptance rate",
+        "Avg Draft acceptance rate",
+    ): "vllm-v1-current",
+}
 """Fields in the order of the line → shape.  The depth of newer builds may stand anywhere."""
 
 _OPEN_ENDS = ("Per-position acceptance rate", "Current speculative depth", "Number of draft tokens")
@@ -92,8 +110,9 @@ def _entry(entry: str, place: Place, whole: bool) -> Metrics | None:
         place.refuse(f"unknown form of vLLM's speculative metrics: {', '.join(names)}")
     name = re.match(r",? ?([A-Z][A-Za-z -]{3,40}): ", rest)
     if whole and name is not None and name.group(1) not in VALUES:
-        place.refuse(f"unknown field {shown(name.group(1))} in vLLM's speculative metrics"
-                     f"{did_you_mean(name.group(1), VALUES)}")  # fmt: skip
+        place.refuse(
+            f"unknown field {shown(name.group(1))} in vLLM's speculative metrics{did_you_mean(name.group(1), VALUES)}"
+        )
     return None
 
 

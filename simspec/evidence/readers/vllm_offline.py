@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from simspec.evidence.block import Tally, figures
+from simspec.evidence.block import Counts, figures
 from simspec.evidence.readers.base import LineReader, Place
 from simspec.evidence.readers.counts import drafts_of
 from simspec.evidence.source import Source, Unknown
@@ -57,18 +57,21 @@ class VllmOffline(LineReader):
             return
         own = Source(SHAPE, "vLLM offline example (spec_decode.py)")
         drafts, drafted, accepted = (counts[name] for name in _COUNTS)
-        tally = Tally(len(rates), drafts, drafted, accepted)
-        if drafts and rates:
-            tally.reached = [round(float(rate) * drafts) for rate in rates]
-            tally.slack = int(drafts * 0.5 * 10.0 ** -len(rates[0].partition(".")[2]) + 0.5)
-        if not rates:
-            tally.kappa = Unknown("the print-out has no acceptance by token")
+        counts_of = Counts(len(rates), drafts, drafted, accepted, [round(float(rate) * drafts) for rate in rates])
+        unknown, slack = {}, 0
+        if rates:
+            slack = int(drafts * 0.5 * 10.0 ** -len(rates[0].partition(".")[2]) + 0.5)
+        else:
+            unknown = dict.fromkeys(("kappa", "reached"), Unknown("the print-out has no acceptance by token"))
             own.say("KAPPA_UNKNOWN", "no acceptance by token")
-        own.body["pooled"] = figures(tally, self.options.level)
+        own.body["pooled"] = figures(counts_of, self.options.level, unknown, slack=slack)
         if drafts:
             counted = 1.0 + accepted / drafts
-            own.check("acceptance length = 1 + accepted / drafts", abs(float(length) - counted) <= 5.1e-3,
-                      f"printed {length}, counts give {counted:.4f}")  # fmt: skip
+            own.check(
+                "acceptance length = 1 + accepted / drafts",
+                abs(float(length) - counted) <= 5.1e-3,
+                f"printed {length}, counts give {counted:.4f}",
+            )
             if rates and accepted and drafts * len(rates) == drafted:
                 told = drafts_of(accepted, drafted, f"{counted:.2f}", rates)
                 own.check("accepted = drafts·ΣS_j", told.best == drafts, f"rates {', '.join(rates)}")

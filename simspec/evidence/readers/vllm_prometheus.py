@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
-from simspec.evidence.block import Tally, add_into, figures
+from simspec.evidence.block import Counts, figures
 from simspec.evidence.readers.base import MOST_GROUPS, Doubts, LineReader, Place
 from simspec.evidence.readers.exposition import Series, series
 from simspec.evidence.source import MOST_ROWS, Source, Unknown
@@ -14,6 +15,8 @@ SHAPE = "vllm-prometheus"
 PREFIX = "vllm:spec_decode_num_"
 _COUNTERS = ("drafts", "draft_tokens", "accepted_tokens")
 _POSITIONS = "accepted_tokens_per_pos"
+_RACE, _FEW = 0.99, 64
+"""A scrape may fall between the steps of two counters; what is missing beyond that is a missing series."""
 _RANKS = ("rank", "tp_rank", "pp_rank", "worker")
 
 
@@ -26,11 +29,13 @@ class _Engine:
     created: float | None = None
 
     def whole(self, before: _Engine | None) -> bool:
-        """Whether no series is missing."""
-        gapless = sorted(self.reached) == list(range(len(self.reached)))
-        return len(self.counts) == len(_COUNTERS) and gapless and (
-            before is None or len(self.reached) >= len(before.reached)
-        )  # fmt: skip
+        """Whether no series is missing: accepted tokens by position must account for all of them."""
+        if len(self.counts) < len(_COUNTERS) or sorted(self.reached) != list(range(len(self.reached))):
+            return False
+        if before is not None and len(self.reached) < len(before.reached):
+            return False
+        accepted, by_position = self.counts["accepted_tokens"], sum(self.reached.values())
+        return not self.reached or by_position >= _RACE * accepted - _FEW
 
     def fell(self, before: _Engine) -> bool:
         """Whether any counter is below what it was."""
@@ -38,11 +43,14 @@ class _Engine:
             self.reached[j] < count for j, count in before.reached.items()
         )
 
-    def since(self, before: _Engine | None) -> Tally:
+    def since(self, before: _Engine | None) -> Counts:
         """What happened after ``before``, or since the start."""
         count = {name: value - (before.counts[name] if before else 0) for name, value in self.counts.items()}
         reached = [self.reached[j] - (before.reached.get(j, 0) if before else 0) for j in range(len(self.reached))]
-        return Tally(len(reached), *(count[name] for name in _COUNTERS), reached)
+        if before and len(before.reached) != len(self.reached):  # what a new position counted before is not known
+            reached = []
+        drafts, drafted, accepted = (count[name] for name in _COUNTERS)
+        return Counts(len(reached), drafts, drafted, accepted, reached)
 
 
 @dataclass
@@ -55,13 +63,12 @@ class VllmPrometheus(LineReader):
     now: dict[str, _Engine] = field(default_factory=dict)
     last: dict[str, _Engine] = field(default_factory=dict)
     seen: set[tuple[str, ...]] = field(default_factory=set)
-    torn_at_start: int = 0
     cut: bool = False
     scrapes: int = 0
     left_out: int = 0
     model: str | None = None
     body: dict[str, Any] = field(default_factory=dict)
-    totals: dict[str, Tally] = field(default_factory=dict)
+    totals: dict[str, Counts] = field(default_factory=dict)
     doubts: Doubts = field(default_factory=Doubts)
     source: Source = field(default_factory=lambda: Source(SHAPE, "vLLM V1 /metrics"))
 
@@ -111,11 +118,9 @@ class VllmPrometheus(LineReader):
         self.seen.clear()
         if not now and not cut:
             return
-        if (
-            cut
-            or any(name not in now for name in self.last)
-            or not all(e.whole(self.last.get(n)) for n, e in now.items())
-        ):
+        alike = len({len(engine.reached) for engine in now.values()}) == 1
+        complete = alike and all(engine.whole(self.last.get(name)) for name, engine in now.items())
+        if cut or not complete or any(name not in now for name in self.last):
             if not cut:
                 place.torn()
             return
@@ -139,31 +144,31 @@ class VllmPrometheus(LineReader):
             if now.created is not None and now.created == before.created:
                 place.refuse("counters fall although the process did not restart: give the scrapes in order of time")
             self.doubts.add("COUNTER_RESET", place, f"engine {name}")
-        tally = now.since(None if reset else before)
-        total = self.totals.setdefault(name, Tally(0, 0, 0, 0, []))
-        _add(total, tally)
-        return self._block(tally, place) | ({"since_restart": True} if reset else {})
+        counts = now.since(None if reset else before)
+        self.totals.setdefault(name, Counts()).add(counts)
+        return self._block(counts, place) | ({"since_restart": True} if reset else {})
 
-    def _block(self, tally: Tally, place: Place) -> dict[str, Any]:
-        own, kappa, reached = self.source, tally.kappa, tally.reached
-        assert isinstance(kappa, int) and isinstance(reached, list)
-        assert isinstance(tally.drafts, int) and isinstance(tally.draft_tokens, int)
+    def _block(self, counts: Counts, place: Place) -> dict[str, Any]:
+        own, kappa, reached = self.source, counts.kappa, counts.reached
         seen = f"{place.file}, before line {place.number}"
-        if kappa == 0:
-            tally.kappa = tally.reached = Unknown("the scrape has no counts per position")
-            own.say("KAPPA_UNKNOWN", "no series per position")
-        else:
-            falls = all(a >= b for a, b in zip([tally.drafts, *reached], reached, strict=False))
+        if kappa:
+            falls = all(a >= b for a, b in pairwise([counts.drafts, *reached]))
             own.check("drafts ≥ accepted at position 0 ≥ position 1 ≥ …", falls, seen)
-            own.check("accepted = Σ accepted per position", tally.accepted == sum(reached), seen)
-            if tally.draft_tokens < kappa * tally.drafts:
-                own.say(
-                    "VARIABLE_DRAFT_LENGTH", f"{tally.draft_tokens} drafted in {tally.drafts} drafts of up to {kappa}"
-                )
-            own.check("drafted ≤ κ·drafts", tally.draft_tokens <= kappa * tally.drafts, seen)
-        if tally.drafts and tally.accepted == 0:
-            own.say("DRAFT_NEVER_ACCEPTED", f"{tally.drafts} drafts ({seen})")
-        return figures(tally, self.options.level)
+            own.check("accepted = Σ accepted per position", counts.accepted == sum(reached), seen)
+            most = kappa * counts.drafts
+            if own.check("drafted ≤ κ·drafts", counts.draft_tokens <= most, seen) and counts.draft_tokens < most:
+                short = f"{counts.draft_tokens} drafted in {counts.drafts} drafts of up to {kappa}"
+                own.say("VARIABLE_DRAFT_LENGTH", short)
+        else:
+            own.say("KAPPA_UNKNOWN", "no series per position")
+        if counts.drafts and not counts.accepted:
+            own.say("DRAFT_NEVER_ACCEPTED", f"{counts.drafts} drafts ({seen})")
+        return self._figures(counts)
+
+    def _figures(self, counts: Counts) -> dict[str, Any]:
+        none = Unknown("the scrape has no counts per position")
+        hidden = {} if counts.kappa else {"kappa": none, "reached": none}
+        return figures(counts, self.options.level, hidden)
 
     def finish(self) -> list[Source]:
         if self.scrapes == 0:
@@ -175,16 +180,12 @@ class VllmPrometheus(LineReader):
         if not self.totals:
             self.totals = {name: engine.since(None) for name, engine in self.last.items()}
             own.ambiguous.append("one scrape alone holds the lifetime: warm-up and every past κ are in it")
-        for tally in self.totals.values():
-            if tally.kappa == 0:
-                tally.kappa = tally.reached = Unknown("the scrape has no counts per position")
-        level = self.options.level
-        own.body["engines"] = {name: figures(tally, level) for name, tally in self.totals.items()}
+        own.body["engines"] = {name: self._figures(counts) for name, counts in self.totals.items()}
         if len(self.totals) > 1:
-            pool = Tally(0, 0, 0, 0, [])
-            for tally in self.totals.values():
-                _add(pool, tally)
-            own.body["pooled"] = figures(pool, level)
+            pool = Counts()
+            for counts in self.totals.values():
+                pool.add(counts)
+            own.body["pooled"] = self._figures(pool)
             own.say("MULTI_ENGINE_POOLING", f"engines {', '.join(sorted(self.totals))}")
         else:
             own.body["pooled"] = next(iter(own.body["engines"].values()))
@@ -204,17 +205,3 @@ class VllmPrometheus(LineReader):
             "engine labels are kept apart; pooled is their sum",
         ]
         return [own]
-
-
-def _add(total: Tally, more: Tally) -> None:
-    if isinstance(more.reached, list) and isinstance(total.reached, list):
-        add_into(total.reached, more.reached)
-    else:
-        total.reached = Unknown("the scrape has no counts per position")
-    if isinstance(more.kappa, int) and isinstance(total.kappa, int):
-        total.kappa = max(total.kappa, more.kappa)
-    else:
-        total.kappa = Unknown("the scrape has no counts per position")
-    total.drafts += more.drafts  # type: ignore[operator]
-    total.draft_tokens += more.draft_tokens  # type: ignore[operator]
-    total.accepted += more.accepted  # type: ignore[operator]

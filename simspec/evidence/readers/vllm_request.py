@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from simspec.evidence.block import LONGEST_DRAFT, Tally, add_into, figures, reached_of
-from simspec.evidence.readers.base import Doubts, Fields, ObjectReader, Place, checked_count
+from simspec.evidence.block import LONGEST_DRAFT, Counts, add_into, figures, reached_of
+from simspec.evidence.readers.base import Doubts, Fields, ObjectReader, Once, Place, checked_count
 from simspec.evidence.source import Rows, Source, Unknown
 from simspec.model.errors import shown
 from simspec.stats.request_sums import RequestSums
@@ -20,7 +20,8 @@ class VllmRequests(ObjectReader):
     """Counts are pooled; the mean of per-request ratios is another number and is kept beside."""
 
     shapes = (SHAPE,)
-    tally: Tally = field(default_factory=lambda: Tally(0, 0, 0, 0, [], requests=RequestSums()))
+    counts: Counts = field(default_factory=Counts)
+    sums: RequestSums = field(default_factory=RequestSums)
     emitted: Rows = field(default_factory=Rows)
     ratios: float = 0.0
     requests: int = 0
@@ -28,6 +29,7 @@ class VllmRequests(ObjectReader):
     examined: list[int] = field(default_factory=list)
     all_offered: bool = True
     doubts: Doubts = field(default_factory=Doubts)
+    once: Once = field(default_factory=Once)
     source: Source = field(default_factory=lambda: Source(SHAPE, "vLLM 2026 response metrics / AIPerf record"))
 
     def claims(self, record: dict[str, Any]) -> bool:
@@ -35,6 +37,10 @@ class VllmRequests(ObjectReader):
 
     def record(self, record: dict[str, Any], place: Place) -> None:
         block = _block(record)
+        name = record.get("id", record.get("request_id"))
+        if self.once.repeats(name, record):
+            self.doubts.add("DUPLICATE_ROWS", place, f"request {shown(name)}")
+            return
         if block is None or block[1] is None:
             self.doubts.add("REQUEST_WITHOUT_SPEC", place)
             self.emitted.append(Unknown("the request had no speculative round"))
@@ -58,7 +64,8 @@ class VllmRequests(ObjectReader):
         if drafted != kappa * steps:
             self.doubts.add("VARIABLE_DRAFT_LENGTH", place, f"{drafted} drafted in {steps} steps of up to {kappa}")
         self._offered(own, kappa, steps, drafted, reached)
-        self._add(kappa, steps, drafted, sum(reached), reached)
+        self.counts.add(Counts(kappa, steps, drafted, sum(reached), reached))
+        self.sums.add(steps, reached)
         self.emitted.append(1.0 + accepted / steps)
         self.ratios += 1.0 + accepted / steps
         self.requests += 1
@@ -66,8 +73,10 @@ class VllmRequests(ObjectReader):
     def _kappa(self, given: int | None, histogram: list[int], drafted: int, steps: int, place: Place) -> int:
         kappa = max(given or 0, len(histogram) - 1, -(-drafted // steps))
         if given is not None and kappa > given:
-            place.refuse(f"num_spec_tokens = {given} does not fit a histogram of {len(histogram)} bins, "
-                         f"or {drafted} drafted in {steps} steps")  # fmt: skip
+            place.refuse(
+                f"num_spec_tokens = {given} does not fit a histogram of {len(histogram)} bins, "
+                f"or {drafted} drafted in {steps} steps"
+            )
         if kappa > LONGEST_DRAFT:
             place.refuse(f"{kappa} drafts in one step; allowed: up to {LONGEST_DRAFT}")
         return kappa
@@ -75,14 +84,26 @@ class VllmRequests(ObjectReader):
     def _check(self, own: Fields, histogram: list[int], steps: int, accepted: int, drafted: int, place: Place) -> None:
         length, rate = own.number_or_none("mean_acceptance_length"), own.number_or_none("draft_acceptance_rate")
         counted = sum(j * count for j, count in enumerate(histogram))
-        checks = [("Σ j·h_j = accepted", counted == accepted, f"{counted} and {accepted}"),
-                  ("Σ h_j = steps", sum(histogram) == steps, f"{sum(histogram)} and {steps}")]  # fmt: skip
+        checks = [
+            ("Σ j·h_j = accepted", counted == accepted, f"{counted} and {accepted}"),
+            ("Σ h_j = steps", sum(histogram) == steps, f"{sum(histogram)} and {steps}"),
+        ]
         if length is not None:
-            checks.append(("acceptance length = 1 + accepted / steps", abs(length - 1 - accepted / steps) <= _TOLERANCE,
-                           f"{length} and {1 + accepted / steps:.6f}"))  # fmt: skip
+            checks.append(
+                (
+                    "acceptance length = 1 + accepted / steps",
+                    abs(length - 1 - accepted / steps) <= _TOLERANCE,
+                    f"{length} and {1 + accepted / steps:.6f}",
+                )
+            )
         if rate is not None and drafted:
-            checks.append(("acceptance rate = accepted / drafted", abs(rate - accepted / drafted) <= _TOLERANCE,
-                           f"{rate} and {accepted / drafted:.6f}"))  # fmt: skip
+            checks.append(
+                (
+                    "acceptance rate = accepted / drafted",
+                    abs(rate - accepted / drafted) <= _TOLERANCE,
+                    f"{rate} and {accepted / drafted:.6f}",
+                )
+            )
         for equation, holds, seen in checks:
             if not self.source.check(equation, holds, f"line {place.number}: {seen}"):
                 code = "RATE_CONTRADICTS_COUNTS" if equation.startswith("acceptance rate") else "IDENTITY_BROKEN"
@@ -106,47 +127,34 @@ class VllmRequests(ObjectReader):
         else:
             self.all_offered = False
 
-    def _add(self, kappa: int, steps: int, drafted: int, accepted: int, reached: list[int]) -> None:
-        own = self.tally
-        own.kappa = max(own.kappa, kappa)  # type: ignore[type-var]
-        own.drafts, own.draft_tokens, own.accepted = (
-            own.drafts + steps,
-            own.draft_tokens + drafted,
-            own.accepted + accepted,
-        )  # type: ignore[operator]
-        add_into(own.reached, reached)  # type: ignore[arg-type]
-        assert own.requests is not None
-        own.requests.add(steps, reached)
-
     def finish(self) -> list[Source]:
         own = self.source
-        pooled = figures(self.tally, self.options.level)
+        pooled = figures(self.counts, self.options.level, requests=self.sums)
         if "VARIABLE_DRAFT_LENGTH" in self.doubts.seen:
             hidden = Unknown("drafts are shorter than κ at times, and how many reach a position is not in the records")
-            reached = self.tally.reached
-            known = self.all_offered and isinstance(reached, list)
-            pooled["offered_at_position"] = self.offered if known else hidden
-            pooled["cond_alpha_given_offered"] = (
-                [r / e if e else Unknown("never examined") for r, e in zip(reached, self.examined, strict=True)]  # type: ignore[arg-type]
-                if known
-                else hidden
-            )
+            pooled["offered_at_position"] = self.offered if self.all_offered else hidden
+            pooled["cond_alpha_given_offered"] = hidden
+            if self.all_offered:
+                pairs = zip(self.counts.reached, self.examined, strict=True)
+                pooled["cond_alpha_given_offered"] = [r / e if e else Unknown("never examined") for r, e in pairs]
         own.body["pooled"] = pooled
         self.emitted.put(own.body, "per_request_emitted")
         none = Unknown("no request had a speculative round")
         own.body["mean_of_ratios_emitted"] = self.ratios / self.requests if self.requests else none
         own.body["pooled_emitted"] = pooled["mean_emitted_per_round"]
         self.doubts.tell(own)
-        if self.tally.drafts and self.tally.accepted == 0:
-            own.say("DRAFT_NEVER_ACCEPTED", f"{self.tally.drafts} rounds")
+        if self.counts.drafts and not self.counts.accepted:
+            own.say("DRAFT_NEVER_ACCEPTED", f"{self.counts.drafts} rounds")
         own.conventions = {
             "mean_acceptance_length": "bonus token included",
             "draft_acceptance_rate": "accepted / drafted",
             "acceptance_histogram": "entry j: steps with exactly j accepted; survival is its tail",
             "num_spec_tokens": "κ; where null, the longest draft seen",
         }
-        own.rules = ["counts are pooled; the mean of per-request ratios is another number",
-                     "requests without a speculative round are left out, not counted as 0"]  # fmt: skip
+        own.rules = [
+            "counts are pooled; the mean of per-request ratios is another number",
+            "requests without a speculative round are left out, not counted as 0",
+        ]
         return [own]
 
 

@@ -123,6 +123,6 @@ class VllmV0(LineReader):
             "drafts = drafted tokens / κ",
         ]
         own.ambiguous = [
-            "builds with the bonus token switched off emit at most κ tokens a round: system efficiency then never reaches 1"
+            "builds with the bonus token off emit at most κ tokens a round: system efficiency then never reaches 1"
         ]
         return [own]

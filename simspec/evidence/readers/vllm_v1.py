@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
-from simspec.evidence.block import Tally, add_into, alpha_from_mean, figures
+from simspec.evidence.block import Counts, figures, given_kappa
 from simspec.evidence.readers.base import MOST_GROUPS, Doubts, LineReader, Place
 from simspec.evidence.readers.counts import Drafts, drafts_of
-from simspec.evidence.readers.vllm_line import Metrics, metrics
+from simspec.evidence.readers.vllm_line import MARKS, Metrics, metrics
 from simspec.evidence.source import Rows, Source, Unknown
 
 ENGINES = {
@@ -18,11 +20,12 @@ ENGINES = {
     "vllm-v1-current": "vLLM 0.11+ (V1)",
 }
 BATCH_FACTOR = 4.0
-"""A largest batch beyond this many times the smallest is said to change: round costs of the two have little in common."""
+"""A largest batch beyond this many times the smallest is said to change: their costs have little in common."""
 
 _PROCESS = re.compile(r"\((?:\w+ )?pid=(\d+)\)|\((\w+) pid=(\d+)\)")
 _ENGINE = re.compile(
-    r"(?:Engine (\d+)|(\d+) Engines Aggregated): .*?Avg generation throughput: ([\d.]+) tokens/s, Running: (\d+) reqs"
+    r"(?:Engine (\d+)|(\d+) Engines Aggregated): Avg prompt throughput: [\d.]+ tokens/s, "
+    r"Avg generation throughput: ([\d.]+) tokens/s, Running: (\d+) reqs"
 )
 _NO_KAPPA = Unknown("κ is not in this shape; pass it (--kappa)")
 
@@ -40,7 +43,7 @@ class _Batch:
 class _Pool:
     """Windows of one engine at one κ."""
 
-    tally: Tally
+    counts: Counts
     slack: int = 0
     low: int = 0
     high: int = 0
@@ -79,24 +82,29 @@ class VllmV1(LineReader):
     def line(self, text: str, place: Place) -> None:
         process = _PROCESS.search(text)
         pid = process.group(process.lastindex or 1) if process else ""
-        if "Speculative metrics: " not in text and "SpecDecoding metrics: " not in text:
-            batch = _ENGINE.search(text)
-            if batch:
-                self._remember(
-                    pid, _Batch(batch.group(1) or f"all {batch.group(2)}", float(batch.group(3)), int(batch.group(4)))
-                )
-            return
-        for own in metrics(text, place):
-            if own.shape not in ENGINES:
-                continue
-            shape = self.found.setdefault(own.shape, _Shape(Source(own.shape, ENGINES[own.shape])))
-            self._notice(pid)
-            self._window(shape, own, pid, place)
+        first = next((at for at in map(text.find, MARKS) if at >= 0), len(text))
+        batches = list(_ENGINE.finditer(text)) if "Avg generation throughput" in text else []
+        for batch in batches:  # more than one, and on either side of the metrics, where lines ran together
+            if batch.start() < first:
+                self._remember(pid, batch)
+        if first < len(text):
+            torn = place.torn_lines
+            for own in metrics(text, place):
+                if own.shape in ENGINES:
+                    shape = self.found.setdefault(own.shape, _Shape(Source(own.shape, ENGINES[own.shape])))
+                    self._notice(pid)
+                    self._window(shape, own, pid, place)
+            if place.torn_lines > torn:  # the statistics before it belong to a window that was dropped
+                self.batches.pop(pid, None)
+        for batch in batches:
+            if batch.start() > first:
+                self._remember(pid, batch)
 
-    def _remember(self, pid: str, batch: _Batch) -> None:
+    def _remember(self, pid: str, batch: re.Match[str]) -> None:
         if len(self.batches) >= MOST_GROUPS and pid not in self.batches:
             self.batches.clear()
-        self.batches[pid] = batch
+        engine = batch.group(1) or f"all {batch.group(2)}"
+        self.batches[pid] = _Batch(engine, float(batch.group(3)), int(batch.group(4)))
 
     def _notice(self, pid: str) -> None:
         """Processes that take turns run at the same time; one after the other is a restart."""
@@ -129,8 +137,13 @@ class VllmV1(LineReader):
         if rates is not None:
             kappa = rates.count(",") + 1
             drafts = self._drafts(shape, own, accepted, drafted, rates.split(", "), place)
-            row |= {"kappa": kappa, "drafts": drafts.best, "drafts_exact": drafts.exact,
-                    "drafts_inferred": drafts.inferred, "survival": [float(r) for r in rates.split(", ")]}  # fmt: skip
+            row |= {
+                "kappa": kappa,
+                "drafts": drafts.best,
+                "drafts_exact": drafts.exact,
+                "drafts_inferred": drafts.inferred,
+                "survival": [float(r) for r in rates.split(", ")],
+            }
         row |= {"draft_tokens": drafted, "accepted_tokens": accepted}
         shape.windows.append(row)
         self._add(shape, (pid, engine, kappa), accepted, drafted, drafts, place)
@@ -161,7 +174,7 @@ class VllmV1(LineReader):
             return Drafts(Unknown("length and rates of the line contradict each other"))
         shape.bonus[bonus] += 1
         shape.source.check("acceptance length = 1 + ΣS_j" if bonus else "acceptance length = ΣS_j", True, "")
-        falls = all(float(a) >= float(b) for a, b in zip(rates, rates[1:], strict=False))
+        falls = all(float(a) >= float(b) for a, b in pairwise(rates))
         if not shape.source.check("S_j never rises", falls, f"line {place.number}: {', '.join(rates)}"):
             shape.doubts.add("IDENTITY_BROKEN", place, "a survival curve rises")
             return Drafts(Unknown("the printed survival rises with the position"))
@@ -182,18 +195,15 @@ class VllmV1(LineReader):
         if pool is None:
             if len(shape.pools) >= MOST_GROUPS:
                 place.refuse(f"more than {MOST_GROUPS} engines, processes and κ in one file")
-            pool = shape.pools[key] = _Pool(Tally(key[2], 0, 0, 0, []))
-        if drafts is not None and not isinstance(drafts.best, int):
-            pool.unknown += 1
-            return
-        tally = pool.tally
-        tally.draft_tokens += drafted  # type: ignore[operator]
-        tally.accepted += accepted  # type: ignore[operator]
-        if drafts is not None and isinstance(drafts.best, int) and isinstance(tally.reached, list):
-            tally.drafts += drafts.best  # type: ignore[operator]
+            pool = shape.pools[key] = _Pool(Counts(key[2]))
+        if drafts is None:
+            pool.counts.add(Counts(0, 0, drafted, accepted))
+        elif isinstance(drafts.best, int):
+            pool.counts.add(Counts(key[2], drafts.best, drafted, accepted, drafts.reached))
             pool.low, pool.high = pool.low + drafts.low, pool.high + drafts.high
             pool.slack += drafts.slack
-            add_into(tally.reached, drafts.reached)
+        else:
+            pool.unknown += 1
 
     def finish(self) -> list[Source]:
         return [self._source(name, shape) for name, shape in self.found.items()]
@@ -218,28 +228,22 @@ class VllmV1(LineReader):
         return own
 
     def _without_kappa(self, shape: _Shape) -> dict[str, Any]:
-        tally = _sum([pool.tally for pool in shape.pools.values()])
-        tally.kappa = tally.drafts = tally.reached = _NO_KAPPA
-        out: dict[str, Any] = {"pooled": figures(tally, self.options.level)}
-        kappa, drafted, accepted = self.options.kappa, tally.draft_tokens, tally.accepted
-        if kappa is None or not isinstance(drafted, int) or not isinstance(accepted, int) or drafted == 0:
-            return out
-        if drafted % kappa:
-            reason = Unknown(f"{drafted} drafted tokens are no multiple of κ = {kappa}: drafts cannot be told")
-            return out | {"given_kappa": {str(kappa): {"drafts": reason, "mean_emitted_per_round": reason}}}
-        mean = accepted / (drafted // kappa)
-        given = {"drafts": drafted // kappa, "mean_emitted_per_round": 1.0 + mean,
-                 "iid_alpha_mle_from_mean": alpha_from_mean(mean, kappa)}  # fmt: skip
-        return out | {"given_kappa": {str(kappa): given}}
+        counts = _sum(shape.pools.values())
+        hidden = dict.fromkeys(("kappa", "drafts", "reached"), _NO_KAPPA)
+        out: dict[str, Any] = {"pooled": figures(counts, self.options.level, hidden)}
+        kappa = self.options.kappa
+        if kappa is not None:
+            out["given_kappa"] = {str(kappa): given_kappa(kappa, counts.draft_tokens, counts.accepted)}
+        return out
 
     def _with_positions(self, own: Source, shape: _Shape) -> None:
         level = self.options.level
-        pools = {key: pool for key, pool in shape.pools.items() if pool.tally.drafts}
+        pools = {key: pool for key, pool in shape.pools.items() if pool.counts.drafts}
         lost = sum(pool.unknown for pool in shape.pools.values())
         if lost:
             own.body["windows_without_drafts"] = lost
         kappas = sorted({key[2] for key in pools})
-        names = {key: _engine_name(key, self.concurrent) for key in pools}
+        names = self._engines(pools)
         pooled = _pool(list(pools.values()), level)
         if len(kappas) > 1:
             own.say("KAPPA_CHANGED", f"κ = {kappas}")
@@ -264,6 +268,14 @@ class VllmV1(LineReader):
         if pooled["accepted_tokens"] == 0 and pools:
             own.say("DRAFT_NEVER_ACCEPTED", f"0 of {pooled['draft_tokens']} drafted tokens")
 
+    def _engines(self, pools: dict[tuple[str, str, int], _Pool]) -> dict[tuple[str, str, int], str]:
+        """A name for the engine of each pool; windows without one belong to the only one there is."""
+        known = {engine for _, engine, _ in pools if engine}
+        only = next(iter(known)) if len(known) == 1 else "?"
+        if self.concurrent:
+            return {key: f"{key[1] or only} (pid {key[0]})" for key in pools}
+        return {key: key[1] or only for key in pools}
+
 
 def _batch_changes(shape: _Shape) -> bool:
     return shape.least is not None and shape.most > BATCH_FACTOR * max(1, shape.least)
@@ -275,46 +287,38 @@ def _counts(own: Metrics) -> tuple[int, int]:
     return int(fields[names[0]]), int(fields[names[1]])
 
 
-def _engine_name(key: tuple[str, str, int], concurrent: bool) -> str:
-    pid, engine, _ = key
-    return f"{engine or '?'} (pid {pid})" if concurrent else engine or "?"
-
-
-def _sum(tallies: list[Tally]) -> Tally:
-    total = Tally(0, 0, 0, 0, [])
-    for tally in tallies:
-        total.drafts += tally.drafts  # type: ignore[operator]
-        total.draft_tokens += tally.draft_tokens  # type: ignore[operator]
-        total.accepted += tally.accepted  # type: ignore[operator]
-        add_into(total.reached, tally.reached)  # type: ignore[arg-type]
+def _sum(pools: Iterable[_Pool]) -> Counts:
+    total = Counts()
+    for pool in pools:
+        total.add(pool.counts)
     return total
 
 
 def _pool(pools: list[_Pool], level: float) -> dict[str, Any]:
     """Windows added up; at several κ the deep positions have another denominator each."""
-    tally = _sum([pool.tally for pool in pools])
-    tally.slack = sum(pool.slack for pool in pools)
-    drafted = {pool.tally.kappa: 0 for pool in pools}
-    for pool in pools:
-        drafted[pool.tally.kappa] += pool.tally.drafts  # type: ignore[operator]
-    kappas = sorted(drafted)  # type: ignore[type-var]
-    tally.kappa = (
-        kappas[-1] if len(kappas) == 1 else Unknown(f"κ changes: {kappas}" if kappas else "no window with drafts")
-    )
-    out = figures(tally, level)
+    counts, kappas = _sum(pools), sorted({pool.counts.kappa for pool in pools})
+    hidden = {}
+    if len(kappas) != 1:
+        hidden["kappa"] = Unknown(f"κ changes: {kappas}" if kappas else "no window with drafts")
+    out = figures(counts, level, hidden, slack=sum(pool.slack for pool in pools))
     low, high = sum(pool.low for pool in pools), sum(pool.high for pool in pools)
     if low < high:
         out["drafts_range"] = [low, high]
-    short = (
-        isinstance(tally.drafts, int) and tally.drafts and sum(k * n for k, n in drafted.items()) != tally.draft_tokens
-    )  # type: ignore[operator, misc]
+    full = all(pool.counts.kappa * pool.counts.drafts == pool.counts.draft_tokens for pool in pools)
     if len(kappas) > 1:
         reason = Unknown("κ changes: positions beyond the κ of a window are unobserved; see segments")
         out |= {"survival": reason, "cond_alpha": reason}
         out.pop("intervals", None)
-    if short:
+    if not full:
         reason = Unknown("drafts are shorter than κ at times, and how many reach a position is not in the log")
         out |= {"offered_at_position": reason, "cond_alpha_given_offered": reason}
+    elif len(kappas) > 1:
+        deep = [[pool.counts for pool in pools if pool.counts.kappa > j] for j in range(kappas[-1])]
+        examined = [sum([c.drafts, *c.reached][j] for c in own) for j, own in enumerate(deep)]
+        out["offered_at_position"] = [sum(c.drafts for c in own) for own in deep]
+        out["cond_alpha_given_offered"] = [
+            count / e if e else Unknown("never examined") for count, e in zip(counts.reached, examined, strict=True)
+        ]
     return out
 
 
