@@ -151,6 +151,11 @@ class Rows(list[Any]):
 
     left_out: int = 0
 
+    @property
+    def full(self) -> bool:
+        """Whether another row would only be counted."""
+        return len(self) >= MOST_ROWS
+
     def append(self, row: Any) -> None:
         if len(self) < MOST_ROWS:
             super().append(row)

@@ -93,7 +93,10 @@ class LineReader(Reader):
 
 def lines_in(text: str, beginning: re.Pattern[str], place: Place) -> Iterator[str]:
     """The lines that ran together in one, split where another begins; ``place.whole`` says which may be cut."""
-    starts = [found.start() for found in beginning.finditer(text) if found.start()]
+    if beginning.search(text, 1) is None:  # nearly always
+        yield text
+        return
+    starts = [found.start() for found in beginning.finditer(text, 1)]
     whole = place.whole
     for start, end in zip([0, *starts], [*starts, len(text)], strict=True):
         place.whole = whole and end == len(text)
@@ -148,6 +151,8 @@ class Fields:
         value = self.record.get(name)
         if not isinstance(value, list):
             self.place.refuse(f"{self.under}{name} = {shown(value)}; allowed: a list of whole numbers ≥ 0")
+        if not value or (set(map(type, value)) == {int} and min(value) >= 0 and max(value) <= MOST):
+            return value
         return [checked_count(entry, f"{self.under}{name}", self.place) for entry in value]
 
     def part(self, name: str) -> Fields:

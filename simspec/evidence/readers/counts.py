@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -55,7 +54,7 @@ def drafts_of(accepted: int, drafted: int, length: str, rates: Sequence[str]) ->
     length : str
         As printed: 1 + accepted / drafts, rounded to its decimals.
     rates : sequence of str
-        As printed: S_j, rounded to their decimals.
+        As printed: S_j, rounded, all to the same number of decimals.
 
     Returns
     -------
@@ -68,47 +67,55 @@ def drafts_of(accepted: int, drafted: int, length: str, rates: Sequence[str]) ->
     129
     """
     kappa = len(rates)
-    least, most = math.ceil(drafted / kappa), drafted
-    inferred: float | Unknown = Unknown("no draft was accepted")
-    if accepted:
-        half = 0.501 * 10.0 ** -len(length.partition(".")[2])
-        mean = float(length) - 1.0
-        if mean <= 0.0:
-            return Drafts(Unknown(f"a length of {length} does not fit {accepted} accepted tokens"))
-        inferred = round(accepted / mean, 1)  # the printed length holds no more
-        least = max(least, math.ceil(accepted / (mean + half)))
-        most = min(most, math.floor(accepted / (mean - half))) if mean > half else most
-    full = drafted // kappa if drafted % kappa == 0 else None
-    if full is not None and least <= full <= most and _fits(full, accepted, rates) is not None:
-        return _made(full, full, full, rates, inferred, accepted)
-    if accepted == 0 or most < least:
-        return Drafts(Unknown("no number of drafts fits the printed figures"), inferred=inferred)
-    if most - least >= _MOST_TRIED:  # too coarse to single one out: the rates' sum is the finest figure
-        best = min(max(round(accepted / max(sum(map(float, rates)), 1e-9)), least), most)
-        return _made(best, least, most, rates, inferred, accepted)
-    fitting = [n for n in range(least, most + 1) if _fits(n, accepted, rates) is not None]
+    survival, scale = [_digits(rate) for rate in rates], _scale(rates[0])
+    mean, step = _digits(length) - _scale(length), _scale(length)  # accepted per draft, in units of the last decimal
+    inferred = round(accepted * step / mean, 1) if mean > 0 else Unknown("no draft was accepted")
+    full, rest = divmod(drafted, kappa)
+    if rest == 0 and 2 * abs(accepted * step - mean * full) <= full:
+        found = _fits(full, accepted, survival, scale)
+        if found is not None:
+            return Drafts(full, full, full, *found, inferred)
+    none = Drafts(Unknown("no number of drafts fits the printed figures"), inferred=inferred)
+    if accepted == 0 or mean <= 0:
+        return none
+    least = max(full + (rest > 0), -(-2 * accepted * step // (2 * mean + 1)))
+    most = min(drafted, 2 * accepted * step // (2 * mean - 1))
+    centre = accepted * scale / max(1, sum(survival))  # the sum of the rates is the finest figure
+    if most - least >= _MOST_TRIED:
+        best = min(max(round(centre), least), most)
+        reached = [round(rate * best / scale) for rate in survival]
+        return Drafts(best, least, most, reached, 1 + best // (2 * scale), inferred)
+    fitting = [n for n in range(least, most + 1) if _fits(n, accepted, survival, scale) is not None]
     if not fitting:
-        return Drafts(Unknown("no number of drafts fits the printed figures"), inferred=inferred)
-    centre = accepted / max(sum(map(float, rates)), 1e-9)
+        return none
     best = min(fitting, key=lambda n: abs(n - centre))
-    return _made(best, fitting[0], fitting[-1], rates, inferred, accepted)
+    reached, slack = _fits(best, accepted, survival, scale) or ([], 0)
+    return Drafts(best, fitting[0], fitting[-1], reached, slack, inferred)
 
 
-def _made(best: int, low: int, high: int, rates: Sequence[str], inferred: float | Unknown, accepted: int) -> Drafts:
-    found = _fits(best, accepted, rates)
-    reached, slack = found if found is not None else ([round(float(rate) * best) for rate in rates], 1)
-    return Drafts(best, low, high, reached, slack, inferred)
+def _digits(text: str) -> int:
+    """A printed number without its point: 2.37 is 237."""
+    return int(text.replace(".", ""))
 
 
-def _fits(drafts: int, accepted: int, rates: Sequence[str]) -> tuple[list[int], int] | None:
-    """Counts per position that round to the rates and add up to ``accepted``; None if there are none."""
-    reached, low_sum, high_sum, slack = [], 0, 0, 0
+def _scale(text: str) -> int:
+    return 10 ** len(text.partition(".")[2])
+
+
+def _fits(drafts: int, accepted: int, rates: list[int], scale: int) -> tuple[list[int], int] | None:
+    """Counts per position that round to the rates and add up to ``accepted``, and their slack; None if there are none.
+
+    A count c rounds to r / scale where |c·scale − r·drafts| ≤ drafts / 2: whole numbers decide, and the nearest to
+    r·drafts / scale is one if any is.
+    """
+    reached, least, most, slack = [], 0, 0, 0
+    double = 2 * scale
     for rate in rates:
-        value, half = float(rate), 0.5000001 * 10.0 ** -len(rate.partition(".")[2])
-        low, high = math.ceil((value - half) * drafts), math.floor((value + half) * drafts)
-        low, high = max(low, 0), min(high, drafts)
+        middle = 2 * rate * drafts
+        low, high = -((drafts - middle) // double), (middle + drafts) // double
         if low > high:
             return None
-        reached.append(min(max(round(value * drafts), low), high))
-        low_sum, high_sum, slack = low_sum + low, high_sum + high, max(slack, high - low)
-    return (reached, slack) if low_sum <= accepted <= high_sum else None
+        reached.append((middle + scale) // double)
+        least, most = least + (low if low > 0 else 0), most + (high if high < drafts else drafts)
+        slack = max(slack, high - low)
+    return (reached, slack) if least <= accepted <= most else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from dataclasses import dataclass
@@ -15,16 +16,12 @@ _LABEL = re.compile(r'\s*(\w+)="((?:[^"\\]|\\.)*)"\s*(?:,|$)')
 
 @dataclass(frozen=True)
 class Series:
-    """One sample: name, labels, value."""
+    """One sample: name, labels, value, and the key that tells it from the other samples of a scrape."""
 
     name: str
     labels: dict[str, str]
     value: float
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """What tells it from the other samples of a scrape."""
-        return (self.name, *(f"{name}={self.labels[name]}" for name in sorted(self.labels)))
+    key: str
 
     def count(self, place: Place) -> int:
         """Its value as a whole number ≥ 0."""
@@ -38,8 +35,9 @@ def series(text: str, place: Place) -> Series | None:
 
     Examples
     --------
-    >>> series('vllm:x_total{engine="0"} 12.0', Place("t0.prom"))
-    Series(name='vllm:x_total', labels={'engine': '0'}, value=12.0)
+    >>> own = series('vllm:x_total{engine="0"} 12.0', Place("t0.prom"))
+    >>> own.name, own.labels, own.value
+    ('vllm:x_total', {'engine': '0'}, 12.0)
     """
     if text.startswith("#"):
         return None
@@ -57,9 +55,10 @@ def series(text: str, place: Place) -> Series | None:
         value = float(found.group(3))
     except ValueError:
         place.refuse(f"{found.group(1)} = {shown(found.group(3))}; allowed: a number")
-    return Series(found.group(1), labels, value if math.isfinite(value) else math.nan)
+    return Series(found.group(1), labels, value if math.isfinite(value) else math.nan, text[: found.start(3)])
 
 
+@functools.lru_cache(maxsize=10_000)  # the same series stand in every scrape
 def _labels(text: str) -> tuple[dict[str, str], str]:
     labels: dict[str, str] = {}
     position = 0

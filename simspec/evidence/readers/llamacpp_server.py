@@ -9,7 +9,7 @@ from typing import Any
 from simspec.evidence.block import Counts, figures
 from simspec.evidence.readers.base import MOST_GROUPS, Doubts, LineReader, Place, lines_in
 from simspec.evidence.readers.counts import drafts_of
-from simspec.evidence.source import MOST_ROWS, Source, Unknown
+from simspec.evidence.source import MOST_ROWS, Rows, Source, Unknown
 
 NEW, OLD = "llamacpp-server-per-position", "llamacpp-server-rate"
 _BEGINNING = re.compile(r"(?:\[\d+\] )?\d+\.\d\d\.\d{3}\.\d{3} [IWED] |(?:slot|srv) +\w+: (?:id|\D)")
@@ -55,7 +55,7 @@ class LlamacppServer(LineReader):
     new: bool = False
     old: bool = False
     last: dict[str, _Statistics] = field(default_factory=dict)
-    segments: list[dict[str, _Statistics]] = field(default_factory=list)
+    segments: Rows = field(default_factory=Rows)
     sums: Counts = field(default_factory=Counts)
     emitted: int = 0
     requests: int = 0
@@ -189,14 +189,12 @@ class LlamacppServer(LineReader):
         before = self.last.get(name)
         if before is not None and (now.drafts < before.drafts or now.drafted < before.drafted):
             self.doubts.add("COUNTER_RESET", place, name)
-            self._segment(place)
+            self._segment()
         if len(self.last) >= MOST_GROUPS and name not in self.last:
             place.refuse(f"more than {MOST_GROUPS} drafters")
         self.last[name] = now
 
-    def _segment(self, place: Place) -> None:
-        if len(self.segments) >= MOST_ROWS:
-            place.refuse(f"more than {MOST_ROWS} restarts in one file")
+    def _segment(self) -> None:
         self.segments.append(self.last)
         self.last = {}
 
@@ -217,6 +215,8 @@ class LlamacppServer(LineReader):
             self._add_up(segments[0])
         elif blocks:
             own.body["segments"] = blocks
+            if self.segments.left_out:
+                own.body["segments_left_out"] = self.segments.left_out
         else:
             own.body["pooled"] = self._pooled_requests()
         if any(segments):

@@ -26,10 +26,12 @@ BATCH_FACTOR = 4.0
 LEAST_RATE = 0.05
 """Below, a rate of two decimals does not tell κ."""
 
-_BEGINNING = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|(?<=.)Decode batch(?=.*Decode batch)")
-_DECODE = re.compile(r"Decode batch[.,] #running-req: (\d{1,9}), ")
-_LENGTH = re.compile(r"\baccept len: (\d+\.\d\d), (?:accept rate: (\d+\.\d\d), )?")
-_END = re.compile(r"gen throughput \(token/s\): (\d+\.\d+), #queue-req: \d+")
+_BEGINNING = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+_WHOLE = re.compile(
+    r"Decode batch[.,] #running-req: (\d{1,9}), .*?\baccept len: (\d+\.\d\d), (?:accept rate: (\d+\.\d\d), )?"
+    r".*?gen throughput \(token/s\): \d+\.\d+, #queue-req: \d+"
+)
+_NEXT = re.compile(r"#queue-req: \d+")
 _RANK = re.compile(r"\bDP(\d{1,4})\b")
 _WORKER = re.compile(r"\bTP(\d{1,4})\b")
 
@@ -69,27 +71,27 @@ class SglangDecode(LineReader):
 
     def line(self, text: str, place: Place) -> None:
         for own in lines_in(text, _BEGINNING, place):
-            before, mark, entry = own.partition("Decode batch")
+            before, mark, entry = own.rpartition("Decode batch")
             if mark:
-                self._entry(before, mark + entry, place, place.whole)
+                if "Decode batch" in before:  # it runs into the next one
+                    place.torn()
+                self._entry(before, mark + entry, place)
 
-    def _entry(self, before: str, entry: str, place: Place, whole: bool) -> None:
-        if "accept len" not in entry and whole and _END.search(entry):
-            return  # decoding without speculation
-        batch, length, end = _DECODE.match(entry), _LENGTH.search(entry), _END.search(entry)
-        if end is None or (not whole and end.end() == len(entry)):
-            if length and whole and "#queue-req" in entry:
-                place.refuse("unknown form of SGLang's decode line: no throughput before #queue-req")
+    def _entry(self, before: str, entry: str, place: Place) -> None:
+        found = _WHOLE.match(entry)
+        if found is None or (not place.whole and found.end() == len(entry)):  # #queue-req: 1 may be 12
+            if "accept len" not in entry and place.whole and "#queue-req" in entry:
+                return  # decoding without speculation
+            if place.whole and _NEXT.search(entry):
+                place.refuse("unknown form of SGLang's decode line")
             place.torn()
             return
-        if batch is None or length is None:
-            place.refuse("unknown form of SGLang's decode line: #running-req or accept len is not where it was")
         worker = _WORKER.search(before)
         if worker and worker.group(1) != "0":
             self.repeated.add(place, f"TP{worker.group(1)}")
             return
         rank = _RANK.search(before)
-        self._window(int(batch.group(1)), rank.group(1) if rank else None, length.group(1), length.group(2), place)
+        self._window(int(found.group(1)), rank.group(1) if rank else None, found.group(2), found.group(3), place)
 
     def _window(self, running: int, rank: str | None, length: str, rate: str | None, place: Place) -> None:
         kind = self.kinds.setdefault(rate is not None, _Kind())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from simspec.evidence.block import LONGEST_DRAFT, Counts, figures, reached_of
+from simspec.evidence.block import LONGEST_DRAFT, Counts, add_into, figures, reached_of
 from simspec.evidence.readers.base import Doubts, Fields, ObjectReader, Place
 from simspec.evidence.source import Source, Unknown
 from simspec.model.errors import shown
@@ -49,13 +50,13 @@ class SpecBench(ObjectReader):
                 place.refuse("choices hold something without accept_lengths")
             own = Fields(choice, place, "choices.")
             lengths = own.counts("accept_lengths")
-            if any(not 1 <= length <= LONGEST_DRAFT for length in lengths):
-                place.refuse(
-                    f"accept_lengths hold {min(lengths)} to {max(lengths)}; allowed: 1 (bonus only) to {LONGEST_DRAFT}"
-                )
-            for length in lengths:
-                answer.histogram.extend([0] * (length - len(answer.histogram)))
-                answer.histogram[length - 1] += 1
+            if lengths and not 1 <= min(lengths) <= max(lengths) <= LONGEST_DRAFT:
+                found = f"{min(lengths)} to {max(lengths)}"
+                place.refuse(f"accept_lengths hold {found}; allowed: 1 (bonus only) to {LONGEST_DRAFT}")
+            histogram = [0] * max(lengths, default=0)
+            for length, times in Counter(lengths).items():
+                histogram[length - 1] = times
+            add_into(answer.histogram, histogram)
             answer.tokens += sum(_list(own, "new_tokens"))
             answer.seconds += sum(_list(own, "wall_time"))
         if not answer.histogram:

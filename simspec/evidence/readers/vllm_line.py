@@ -65,6 +65,12 @@ FORMS = {
 }
 """Fields in the order of the line → shape.  The depth of newer builds may stand anywhere."""
 
+_WHOLE = {
+    names: re.compile(", ".join(f"{name}: {VALUES[name].pattern}" for name in names) + r"[, ]*\Z")
+    for names in reversed(FORMS)
+}
+"""The same as one pattern: what nearly every line is, found in one step."""
+
 _OPEN_ENDS = ("Per-position acceptance rate", "Current speculative depth", "Number of draft tokens")
 """Fields that nothing closes: at the end of a line that may be cut, more digits may be missing."""
 
@@ -96,6 +102,10 @@ def metrics(text: str, place: Place) -> list[Metrics]:
 
 
 def _entry(entry: str, place: Place, whole: bool) -> Metrics | None:
+    for form, pattern in _WHOLE.items() if whole else ():
+        found = pattern.match(entry)
+        if found is not None:
+            return Metrics(FORMS[form], dict(zip(form, found.groups(), strict=True)))
     fields, rest = _fields(entry)
     if rest:  # another line may begin inside this one
         other = _NEXT_LINE.search(entry)

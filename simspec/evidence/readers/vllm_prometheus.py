@@ -62,7 +62,7 @@ class VllmPrometheus(LineReader):
     across_files = True
     now: dict[str, _Engine] = field(default_factory=dict)
     last: dict[str, _Engine] = field(default_factory=dict)
-    seen: set[tuple[str, ...]] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set)
     cut: bool = False
     scrapes: int = 0
     left_out: int = 0

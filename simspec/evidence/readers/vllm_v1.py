@@ -129,35 +129,25 @@ class VllmV1(LineReader):
             shape.least = batch.running if shape.least is None else min(shape.least, batch.running)
             shape.most = max(shape.most, batch.running)
         self._rate(shape, own, accepted, drafted, place)
-        row: dict[str, Any] = {"running": batch.running} if batch else {}
-        if engine:
-            row["engine"] = engine
-        rates = own.fields.get("Per-position acceptance rate")
-        kappa, drafts = 0, None
-        if rates is not None:
-            kappa = rates.count(",") + 1
-            drafts = self._drafts(shape, own, accepted, drafted, rates.split(", "), place)
-            row |= {
-                "kappa": kappa,
-                "drafts": drafts.best,
-                "drafts_exact": drafts.exact,
-                "drafts_inferred": drafts.inferred,
-                "survival": [float(r) for r in rates.split(", ")],
-            }
-        row |= {"draft_tokens": drafted, "accepted_tokens": accepted}
-        shape.windows.append(row)
-        self._add(shape, (pid, engine, kappa), accepted, drafted, drafts, place)
+        printed = own.fields.get("Per-position acceptance rate")
+        rates = printed.split(", ") if printed is not None else []
+        drafts = self._drafts(shape, own, accepted, drafted, rates, place) if rates else None
+        if shape.windows.full:
+            shape.windows.left_out += 1
+        else:
+            shape.windows.append(_row(batch, rates, drafts, drafted, accepted))
+        self._add(shape, (pid, engine, len(rates)), accepted, drafted, drafts, place)
 
     def _rate(self, shape: _Shape, own: Metrics, accepted: int, drafted: int, place: Place) -> None:
         """The printed rate against the counts; the unit is told by the sign, never by the size."""
         text = own.fields.get("Avg Draft acceptance rate") or own.fields["Draft acceptance rate"]
         shape.units.setdefault("percent" if text.endswith("%") else "fraction", place.number)
         value, step = (float(text[:-1]) / 100, 5.1e-4) if text.endswith("%") else (float(text), 5.1e-4)
-        seen = f"line {place.number}: printed {text}, counts give {accepted / drafted:.4f}"
-        if not shape.source.check(
-            "draft acceptance rate = accepted / drafted", abs(value - accepted / drafted) <= step, seen
-        ):
-            shape.doubts.add("RATE_CONTRADICTS_COUNTS", place, f"printed {text}, counts give {accepted / drafted:.4f}")
+        counted = accepted / drafted
+        holds = abs(value - counted) <= step
+        seen = "" if holds else f"printed {text}, counts give {counted:.4f}"
+        if not shape.source.check("draft acceptance rate = accepted / drafted", holds, f"line {place.number}: {seen}"):
+            shape.doubts.add("RATE_CONTRADICTS_COUNTS", place, seen)
 
     def _drafts(
         self, shape: _Shape, own: Metrics, accepted: int, drafted: int, rates: list[str], place: Place
@@ -174,8 +164,10 @@ class VllmV1(LineReader):
             return Drafts(Unknown("length and rates of the line contradict each other"))
         shape.bonus[bonus] += 1
         shape.source.check("acceptance length = 1 + ΣS_j" if bonus else "acceptance length = ΣS_j", True, "")
-        falls = all(float(a) >= float(b) for a, b in pairwise(rates))
-        if not shape.source.check("S_j never rises", falls, f"line {place.number}: {', '.join(rates)}"):
+        falls = all(a >= b for a, b in pairwise(rates))  # as text: one digit before the point, three after
+        if not shape.source.check(
+            "S_j never rises", falls, "" if falls else f"line {place.number}: {', '.join(rates)}"
+        ):
             shape.doubts.add("IDENTITY_BROKEN", place, "a survival curve rises")
             return Drafts(Unknown("the printed survival rises with the position"))
         drafts = drafts_of(accepted, drafted, f"{float(length) - (0.0 if bonus else -1.0):.2f}", rates)
@@ -275,6 +267,15 @@ class VllmV1(LineReader):
         if self.concurrent:
             return {key: f"{key[1] or only} (pid {key[0]})" for key in pools}
         return {key: key[1] or only for key in pools}
+
+
+def _row(batch: _Batch | None, rates: list[str], drafts: Drafts | None, drafted: int, accepted: int) -> dict[str, Any]:
+    """What is listed of one window."""
+    row: dict[str, Any] = {} if batch is None else {"running": batch.running, "engine": batch.engine}
+    if drafts is not None:
+        row |= {"kappa": len(rates), "drafts": drafts.best, "drafts_exact": drafts.exact}
+        row |= {"drafts_inferred": drafts.inferred, "survival": [float(rate) for rate in rates]}
+    return row | {"draft_tokens": drafted, "accepted_tokens": accepted}
 
 
 def _batch_changes(shape: _Shape) -> bool:
