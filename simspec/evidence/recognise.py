@@ -7,7 +7,7 @@ from pathlib import Path
 
 from simspec.evidence.lines import Text, plain
 from simspec.evidence.readers import LINE_READERS, OBJECT_READERS, TABLE_READERS
-from simspec.evidence.readers.base import LineReader, ObjectReader, Options, Place, Reader
+from simspec.evidence.readers.base import LineReader, ObjectReader, Options, Place, Reader, any_in
 from simspec.evidence.records import looks_like_json, records
 from simspec.evidence.source import Source
 from simspec.model.errors import ParameterError, shown
@@ -134,14 +134,6 @@ def _read_records(text: Text, place: Place, options: Options) -> list[ObjectRead
             names = ", ".join(map(shown, keys[:_LISTED_KEYS])) + (", …" if len(keys) > _LISTED_KEYS else "")
             place.refuse(f"an object of unknown shape, with the keys {names or '(none)'}")
     return list(used.values())
-
-
-def any_in(marks: tuple[bytes, ...], line: bytes) -> bool:
-    """Whether a line holds any of the marks."""
-    for mark in marks:  # noqa: SIM110 - a generator takes three times as long, and this is asked of every line
-        if mark in line:
-            return True
-    return False
 
 
 def _read_lines(text: Text, place: Place, options: Options, shared: dict[type[Reader], Reader]) -> list[LineReader]:

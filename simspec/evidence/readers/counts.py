@@ -85,12 +85,11 @@ def drafts_of(accepted: int, drafted: int, length: str, rates: Sequence[str]) ->
         best = min(max(round(centre), least), most)
         reached = [round(rate * best / scale) for rate in survival]
         return Drafts(best, least, most, reached, 1 + best // (2 * scale), inferred)
-    fitting = [n for n in range(least, most + 1) if _fits(n, accepted, survival, scale) is not None]
+    fitting = [(n, fit) for n in range(least, most + 1) if (fit := _fits(n, accepted, survival, scale)) is not None]
     if not fitting:
         return none
-    best = min(fitting, key=lambda n: abs(n - centre))
-    reached, slack = _fits(best, accepted, survival, scale) or ([], 0)
-    return Drafts(best, fitting[0], fitting[-1], reached, slack, inferred)
+    best, found = min(fitting, key=lambda pair: abs(pair[0] - centre))
+    return Drafts(best, fitting[0][0], fitting[-1][0], *found, inferred)
 
 
 def _digits(text: str) -> int:
@@ -99,7 +98,7 @@ def _digits(text: str) -> int:
 
 
 def _scale(text: str) -> int:
-    return 10 ** len(text.partition(".")[2])
+    return int(10 ** len(text.partition(".")[2]))
 
 
 def _fits(drafts: int, accepted: int, rates: list[int], scale: int) -> tuple[list[int], int] | None:

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simspec.evidence.block import Counts, figures
-from simspec.evidence.readers.base import MOST_GROUPS, Doubts, LineReader, Place, lines_in
+from simspec.evidence.readers.base import MOST_GROUPS, Doubts, LineReader, Place, any_in, lines_in
 from simspec.evidence.readers.counts import drafts_of
 from simspec.evidence.source import MOST_ROWS, Rows, Source, Unknown
 
 NEW, OLD = "llamacpp-server-per-position", "llamacpp-server-rate"
-_BEGINNING = re.compile(r"(?:\[\d+\] )?\d+\.\d\d\.\d{3}\.\d{3} [IWED] |(?:slot|srv) +\w+: (?:id|\D)")
+_BEGINNING = re.compile(r"(?:\[\d+\] )?\d+\.\d\d\.\d{3}\.\d{3} [IWED] |(?<![IWED] )(?:slot|srv) +\w+:")
+_LEVELS = (" I ", " W ", " E ", " D ", "slot ", "srv ")
+_PAYLOADS = ("draft acceptance", "statistics ", "eval time =")
 _TASK = re.compile(r"\btask (-?\d{1,9}) \|")
 _COUNTS = r"(\d+\.\d+|-?nan) \(\s*(\d{1,12}) accepted /\s*(\d{1,12}) generated\)"
 _REQUEST_NEW = re.compile(
@@ -63,8 +65,14 @@ class LlamacppServer(LineReader):
     source: Source = field(default_factory=lambda: Source(NEW, "llama.cpp llama-server"))
 
     def line(self, text: str, place: Place) -> None:
-        for own in lines_in(text, _BEGINNING, place):
-            self._line(own, place)
+        if any_in(_PAYLOADS, text):
+            if not any_in(_LEVELS, text[40:]):  # no second line in this one
+                self._line(text, place)
+                return
+            for own in lines_in(text, _BEGINNING, place):
+                self._line(own, place)
+        elif task := _TASK.search(text):
+            self.task = task.group(1)
 
     def _line(self, text: str, place: Place) -> None:
         task = _TASK.search(text)
@@ -102,14 +110,16 @@ class LlamacppServer(LineReader):
         self.eval_of = None
         row = self._new_row(new, accepted, drafted, timed, place) if new else self._old_row(accepted, drafted, timed)
         self.requests += 1
-        name = self.task or str(self.requests)
-        if len(self.tasks) >= MOST_ROWS:
-            self.left_out += 1
+        if self._listing:  # a task of the same number: another server's, or one after a restart
+            name = self.task or str(self.requests)
+            self.tasks[f"{name}, request {self.requests}" if name in self.tasks else name] = row
         else:
-            while name in self.tasks:  # another server's task of the same number, or one after a restart
-                name += "'"
-            self.tasks[name] = row
+            self.left_out += 1
         self.task = ""
+
+    @property
+    def _listing(self) -> bool:
+        return len(self.tasks) < MOST_ROWS
 
     def _new_row(
         self, new: re.Match[str], accepted: int, drafted: int, timed: tuple[str, float, int] | None, place: Place
@@ -134,8 +144,8 @@ class LlamacppServer(LineReader):
         if told.best * len(rates) != drafted:
             self.doubts.add("SHORT_LAST_DRAFT", place, f"{drafted} drafted in {told.best} drafts of up to {len(rates)}")
         counts = Counts(len(rates), told.best, drafted, accepted, told.reached)
-        row = figures(counts, self.options.level, slack=told.slack)
         self.sums.add(counts)
+        row = figures(counts, self.options.level, slack=told.slack) if self._listing else {}
         if timed:
             row["implied_round_ms"] = timed[1] / told.best
             self.source.check(

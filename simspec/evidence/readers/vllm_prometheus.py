@@ -64,6 +64,7 @@ class VllmPrometheus(LineReader):
     last: dict[str, _Engine] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
     cut: bool = False
+    reset: set[str] = field(default_factory=set)
     scrapes: int = 0
     left_out: int = 0
     model: str | None = None
@@ -124,31 +125,35 @@ class VllmPrometheus(LineReader):
             if not cut:
                 place.torn()
             return
-        if self.scrapes == 0:
-            self.body["single_scrape_t0"] = {
-                name: self._block(engine.since(None), place) for name, engine in now.items()
+        counts = {name: self._difference(name, engine, place) for name, engine in now.items()}
+        if self.scrapes <= MOST_ROWS:
+            title = f"delta_t{self.scrapes - 1}_t{self.scrapes}" if self.scrapes else "single_scrape_t0"
+            self.body[title] = {
+                name: self._figures(own) | ({"since_restart": True} if name in self.reset else {})
+                for name, own in counts.items()
             }
         else:
-            block = {name: self._difference(name, engine, place) for name, engine in now.items()}
-            if self.scrapes <= MOST_ROWS:
-                self.body[f"delta_t{self.scrapes - 1}_t{self.scrapes}"] = block
-            else:
-                self.left_out += 1
+            self.left_out += 1
         self.last = now
         self.scrapes += 1
 
-    def _difference(self, name: str, now: _Engine, place: Place) -> dict[str, Any]:
+    def _difference(self, name: str, now: _Engine, place: Place) -> Counts:
+        """What one engine did since the scrape before, or, in the first, since its start."""
         before = self.last.get(name)
-        reset = before is not None and now.fell(before)
-        if before is not None and reset:
+        self.reset.discard(name)
+        if before is not None and now.fell(before):
             if now.created is not None and now.created == before.created:
                 place.refuse("counters fall although the process did not restart: give the scrapes in order of time")
             self.doubts.add("COUNTER_RESET", place, f"engine {name}")
-        counts = now.since(None if reset else before)
-        self.totals.setdefault(name, Counts()).add(counts)
-        return self._block(counts, place) | ({"since_restart": True} if reset else {})
+            self.reset.add(name)
+            before = None
+        counts = now.since(before)
+        if self.scrapes:
+            self.totals.setdefault(name, Counts()).add(counts)
+        self._check(counts, place)
+        return counts
 
-    def _block(self, counts: Counts, place: Place) -> dict[str, Any]:
+    def _check(self, counts: Counts, place: Place) -> None:
         own, kappa, reached = self.source, counts.kappa, counts.reached
         seen = f"{place.file}, before line {place.number}"
         if kappa:
@@ -163,7 +168,6 @@ class VllmPrometheus(LineReader):
             own.say("KAPPA_UNKNOWN", "no series per position")
         if counts.drafts and not counts.accepted:
             own.say("DRAFT_NEVER_ACCEPTED", f"{counts.drafts} drafts ({seen})")
-        return self._figures(counts)
 
     def _figures(self, counts: Counts) -> dict[str, Any]:
         none = Unknown("the scrape has no counts per position")

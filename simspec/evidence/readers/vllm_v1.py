@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 from simspec.evidence.block import Counts, figures, given_kappa
@@ -24,7 +23,7 @@ BATCH_FACTOR = 4.0
 
 _PROCESS = re.compile(r"\((?:\w+ )?pid=(\d+)\)|\((\w+) pid=(\d+)\)")
 _ENGINE = re.compile(
-    r"(?:Engine (\d+)|(\d+) Engines Aggregated): Avg prompt throughput: [\d.]+ tokens/s, "
+    r"Engine(?:s Aggregated| (\d+)): Avg prompt throughput: [\d.]+ tokens/s, "
     r"Avg generation throughput: ([\d.]+) tokens/s, Running: (\d+) reqs"
 )
 _NO_KAPPA = Unknown("κ is not in this shape; pass it (--kappa)")
@@ -80,7 +79,7 @@ class VllmV1(LineReader):
     concurrent: bool = False
 
     def line(self, text: str, place: Place) -> None:
-        process = _PROCESS.search(text)
+        process = _PROCESS.search(text) if "pid=" in text else None
         pid = process.group(process.lastindex or 1) if process else ""
         first = next((at for at in map(text.find, MARKS) if at >= 0), len(text))
         batches = list(_ENGINE.finditer(text)) if "Avg generation throughput" in text else []
@@ -103,8 +102,7 @@ class VllmV1(LineReader):
     def _remember(self, pid: str, batch: re.Match[str]) -> None:
         if len(self.batches) >= MOST_GROUPS and pid not in self.batches:
             self.batches.clear()
-        engine = batch.group(1) or f"all {batch.group(2)}"
-        self.batches[pid] = _Batch(engine, float(batch.group(3)), int(batch.group(4)))
+        self.batches[pid] = _Batch(batch.group(1) or "all", float(batch.group(2)), int(batch.group(3)))
 
     def _notice(self, pid: str) -> None:
         """Processes that take turns run at the same time; one after the other is a restart."""
@@ -152,32 +150,26 @@ class VllmV1(LineReader):
     def _drafts(
         self, shape: _Shape, own: Metrics, accepted: int, drafted: int, rates: list[str], place: Place
     ) -> Drafts:
-        length = own.fields["Mean acceptance length"]
-        total = sum(float(rate) for rate in rates)
-        slack = 5.1e-3 + 5e-4 * len(rates)
-        bonus = abs(float(length) - 1.0 - total) <= slack
-        if (
-            not bonus and abs(float(length) - total) > slack
-        ):  # neither with nor without the bonus token (nan fails both)
-            shape.source.check("acceptance length = 1 + ΣS_j", False, f"line {place.number}: {length} and {total:.3f}")
+        source, length = shape.source, own.fields["Mean acceptance length"]
+        printed, total, slack = float(length), sum(map(float, rates)), 5.1e-3 + 5e-4 * len(rates)
+        bonus = abs(printed - 1.0 - total) <= slack
+        if not bonus and not abs(printed - total) <= slack:  # neither with nor without the bonus token; or nan
+            source.check("acceptance length = 1 + ΣS_j", False, f"line {place.number}: {length} and {total:.3f}")
             shape.doubts.add("IDENTITY_BROKEN", place, f"length {length} is neither ΣS_j = {total:.3f} nor 1 + ΣS_j")
             return Drafts(Unknown("length and rates of the line contradict each other"))
         shape.bonus[bonus] += 1
-        shape.source.check("acceptance length = 1 + ΣS_j" if bonus else "acceptance length = ΣS_j", True, "")
-        falls = all(a >= b for a, b in pairwise(rates))  # as text: one digit before the point, three after
-        if not shape.source.check(
-            "S_j never rises", falls, "" if falls else f"line {place.number}: {', '.join(rates)}"
-        ):
+        source.check("acceptance length = 1 + ΣS_j" if bonus else "acceptance length = ΣS_j", True, "")
+        falls = rates == sorted(rates, reverse=True)  # as text: one digit before the point, three after
+        if not source.check("S_j never rises", falls, "" if falls else f"line {place.number}: {', '.join(rates)}"):
             shape.doubts.add("IDENTITY_BROKEN", place, "a survival curve rises")
             return Drafts(Unknown("the printed survival rises with the position"))
-        drafts = drafts_of(accepted, drafted, f"{float(length) - (0.0 if bonus else -1.0):.2f}", rates)
+        drafts = drafts_of(accepted, drafted, length if bonus else f"{printed + 1.0:.2f}", rates)
         fits = not isinstance(drafts.best, Unknown) or accepted == 0
-        if not shape.source.check("accepted = drafts·ΣS_j", fits, f"line {place.number}: no number of drafts fits"):
+        if not source.check("accepted = drafts·ΣS_j", fits, f"line {place.number}: no number of drafts fits"):
             shape.doubts.add("IDENTITY_BROKEN", place, "no number of drafts fits the printed figures")
         if isinstance(drafts.best, int) and drafts.best * len(rates) != drafted:
-            shape.doubts.add(
-                "VARIABLE_DRAFT_LENGTH", place, f"{drafted} drafted in {drafts.best} drafts of up to {len(rates)}"
-            )
+            seen = f"{drafted} drafted in {drafts.best} drafts of up to {len(rates)}"
+            shape.doubts.add("VARIABLE_DRAFT_LENGTH", place, seen)
         return drafts
 
     def _add(
@@ -187,11 +179,17 @@ class VllmV1(LineReader):
         if pool is None:
             if len(shape.pools) >= MOST_GROUPS:
                 place.refuse(f"more than {MOST_GROUPS} engines, processes and κ in one file")
-            pool = shape.pools[key] = _Pool(Counts(key[2]))
+            pool = shape.pools[key] = _Pool(Counts(key[2], reached=[0] * key[2]))
         if drafts is None:
             pool.counts.add(Counts(0, 0, drafted, accepted))
         elif isinstance(drafts.best, int):
-            pool.counts.add(Counts(key[2], drafts.best, drafted, accepted, drafts.reached))
+            own = pool.counts
+            own.drafts, own.draft_tokens, own.accepted = (
+                own.drafts + drafts.best,
+                own.draft_tokens + drafted,
+                own.accepted + accepted,
+            )
+            own.reached = [a + b for a, b in zip(own.reached, drafts.reached, strict=True)]
             pool.low, pool.high = pool.low + drafts.low, pool.high + drafts.high
             pool.slack += drafts.slack
         else:
