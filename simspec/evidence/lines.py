@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
 from simspec.model.errors import ParameterError
 
@@ -33,12 +33,16 @@ class Text:
         Path, or ``-`` for standard input.
     cut : bool
         After reading: whether the last line does not end, or the compressed file breaks off.
+    first : str
+        The first line that is not empty, cut to a readable length, to name a file of unknown shape by.
     """
 
     name: str
     cut: bool = False
+    first: str = ""
     _held: bytes = field(default=b"", repr=False)
-    _handle: IO[bytes] | None = field(default=None, repr=False)
+    _handle: io.BufferedIOBase | None = field(default=None, repr=False)
+    _raw: IO[bytes] | None = field(default=None, repr=False)
     _decoder: codecs.IncrementalDecoder | None = field(default=None, repr=False)
     _ended: bool = field(default=False, repr=False)
 
@@ -46,6 +50,10 @@ class Text:
         """The first bytes, which are not consumed."""
         while len(self._held) < size and not self._ended:
             self._held += self._more()
+        if not self.first:
+            self.first = next(
+                (plain(line).strip()[:200] for line in self._held[:size].split(b"\n") if line.strip()), ""
+            )
         return self._held[:size]
 
     def blocks(self) -> Iterator[bytes]:
@@ -73,15 +81,32 @@ class Text:
 
     def close(self) -> None:
         """Let go of the file."""
-        if self._handle is not None and self.name != "-":
-            self._handle.close()
+        for handle in (self._handle, self._raw) if self.name != "-" else ():
+            if handle is not None:
+                handle.close()
 
-    def _open(self) -> IO[bytes]:
+    def _open(self) -> io.BufferedIOBase:
         raw = sys.stdin.buffer if self.name == "-" else Path(self.name).open("rb")  # noqa: SIM115 - close() ends it
+        self._raw = raw
         buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)  # type: ignore[type-var]
         if buffered.peek(2)[:2] == b"\x1f\x8b":
-            return cast(IO[bytes], gzip.GzipFile(fileobj=buffered))
+            return gzip.GzipFile(fileobj=buffered)
         return buffered
+
+    def _block(self, handle: io.BufferedIOBase) -> bytes:
+        """About one block; what a compressed file that breaks off still holds is not lost."""
+        pieces, size = [], 0
+        while size < BLOCK:
+            try:
+                piece = handle.read1(BLOCK)
+            except EOFError:  # the compressed stream has no end
+                piece, self.cut = b"", True
+            if not piece:
+                self._ended = True
+                break
+            pieces.append(piece)
+            size += len(piece)
+        return b"".join(pieces)
 
     def _more(self) -> bytes:
         """One block as UTF-8; empty at the end, and perhaps before where a character is split."""
@@ -89,13 +114,10 @@ class Text:
             first = self._handle is None
             if self._handle is None:
                 self._handle = self._open()
-            piece = self._handle.read(BLOCK)
-        except EOFError:  # the compressed stream has no end
-            piece, self.cut, first = b"", True, False
+            piece = self._block(self._handle)
         except (OSError, zlib.error, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ParameterError("files", f"{self.name}: cannot be read ({reason})") from None
-        self._ended = not piece
         if first:
             for mark, encoding in _MARKS:
                 if piece.startswith(mark):

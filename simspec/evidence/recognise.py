@@ -39,7 +39,7 @@ def read_sources(files: Sequence[str | Path], options: Options | None = None) ->
     --------
     >>> import tempfile, pathlib
     >>> line = ("INFO 04-09 09:15:40 [metrics.py:61] SpecDecoding metrics: Draft acceptance rate: 54.7%, "
-    ...         "Accepted: 105 tokens, Drafted: 192 tokens\\\\n")
+    ...         "Accepted: 105 tokens, Drafted: 192 tokens\\n")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "server.log"
     ...     _ = file.write_text(line)
@@ -95,13 +95,8 @@ def _tell_torn(source: Source, place: Place) -> None:
 def _unknown(text: Text, place: Place) -> str:
     if place.torn_lines:
         return f"{text.name}:{place.first_torn}: breaks off before anything is whole; nothing is left to read"
-    first = (
-        next((line for line in map(plain, Text(text.name).head().split(b"\n")) if line.strip()), "")
-        if text.name != "-"
-        else ""
-    )
     shapes = sorted({shape for reader in (*LINE_READERS, *OBJECT_READERS, *TABLE_READERS) for shape in reader.shapes})
-    begins = f"begins with {shown(first.strip())}" if first else "holds no line"
+    begins = f"begins with {shown(text.first)}" if text.first else "holds no line"
     return f"{text.name}: unknown shape; it {begins}; known: {', '.join(shapes)}"
 
 

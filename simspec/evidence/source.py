@@ -139,6 +139,8 @@ def _plain(value: Any, path: str, reasons: dict[str, str]) -> Any:
     if isinstance(value, Unknown):
         reasons[path] = value.reason
         return None
+    if value is None:
+        reasons[path] = "the source does not print it"
     if isinstance(value, dict):
         return {str(key): _plain(entry, f"{path}.{key}", reasons) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):

@@ -95,7 +95,7 @@ class RequestSums:
         >>> for rounds, first in ((10, 9), (10, 5), (20, 14)):
         ...     sums.add(rounds, [first])
         >>> [round(end, 2) for end in sums.survival(0, 0.95)]
-        [0.06, 0.99]
+        [0.24, 0.97]
         """
         error = self._error(self.reached_sq[j], self.with_rounds[j], self.squares, self.reached[j], self.rounds)
         return proportion_interval(self.reached[j] / self.rounds, self.rounds, level, error, self.requests)

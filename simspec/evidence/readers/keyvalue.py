@@ -42,7 +42,8 @@ class KeyValue(LineReader):
             if name in row:
                 place.refuse(f"{name} stands twice in one line")
             row[name] = self._value(name, value, place)
-        if "drafts" not in row:
+        if "drafts" not in row:  # it ran into the end of another line
+            place.torn()
             return
         self._add(row, place)
 

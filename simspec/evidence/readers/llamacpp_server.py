@@ -59,6 +59,7 @@ class LlamacppServer(LineReader):
     last: dict[str, _Statistics] = field(default_factory=dict)
     segments: Rows = field(default_factory=Rows)
     sums: Counts = field(default_factory=Counts)
+    slack: int = 0
     emitted: int = 0
     requests: int = 0
     doubts: Doubts = field(default_factory=Doubts)
@@ -145,6 +146,7 @@ class LlamacppServer(LineReader):
             self.doubts.add("SHORT_LAST_DRAFT", place, f"{drafted} drafted in {told.best} drafts of up to {len(rates)}")
         counts = Counts(len(rates), told.best, drafted, accepted, told.reached)
         self.sums.add(counts)
+        self.slack += told.slack
         row = figures(counts, self.options.level, slack=told.slack) if self._listing else {}
         if timed:
             row["implied_round_ms"] = timed[1] / told.best
@@ -295,7 +297,7 @@ class LlamacppServer(LineReader):
         if self.old:
             hidden = dict.fromkeys(("kappa", "drafts", "reached"), Unknown("the lines have no number of drafts"))
             self.source.say("KAPPA_UNKNOWN", "accepted and generated counts only")
-        return figures(self.sums, self.options.level, hidden)
+        return figures(self.sums, self.options.level, hidden, slack=self.slack)
 
 
 def _close(text: str, value: float, tolerance: float) -> bool:

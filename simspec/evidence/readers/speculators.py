@@ -31,7 +31,7 @@ class Speculators(TableReader):
     @classmethod
     def looks_like(cls, head: bytes, options: Options) -> bool:
         own = header(head)
-        return own is not None and all(name in own.columns for name in (*_COUNTS, f"{_POSITION}0"))
+        return own is not None and all(name in own.columns for name in ("subset", *_COUNTS, f"{_POSITION}0"))
 
     def read(self, text: Text, place: Place) -> None:
         own = header(text.head())
