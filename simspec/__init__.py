@@ -11,7 +11,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simspec.api import compare, exact, fit, read, simulate, solve, sweep, trace, validate, write_report
+    from simspec.api import compare, exact, read, simulate, solve, sweep, trace, validate, write_report
+    from simspec.evidence.recognise import fit
     from simspec.model import (
         BetaMixture,
         Cost,
@@ -68,12 +69,15 @@ __all__ = [
     "write_report",
 ]
 
-_FUNCTIONS = ("compare", "exact", "fit", "read", "simulate", "solve", "sweep", "trace", "validate", "write_report")
+_FUNCTIONS = ("compare", "exact", "read", "simulate", "solve", "sweep", "trace", "validate", "write_report")
+
+_HOMES = {"fit": "simspec.evidence.recognise"}
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        return getattr(importlib.import_module("simspec.api" if name in _FUNCTIONS else "simspec.model"), name)
+        home = _HOMES.get(name, "simspec.api" if name in _FUNCTIONS else "simspec.model")
+        return getattr(importlib.import_module(home), name)
     raise AttributeError(f"module 'simspec' has no attribute {name!r}")
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from simspec.advice.exact import ExactAnswer
     from simspec.advice.trace import TraceSummary
     from simspec.claims.validation import Validation
-    from simspec.evidence.source import Source
     from simspec.run.comparison import Comparison
     from simspec.run.dataset import Dataset
     from simspec.run.single import SimulationResult
@@ -291,61 +290,6 @@ def trace(path: str | Path, level: float = 0.95, **keys: Any) -> TraceSummary:
     from simspec.model import Trace
 
     return TraceSummary(Trace(path=str(path), **keys), level)
-
-
-def fit(
-    *files: str | Path,
-    level: float = 0.95,
-    kappa: int | None = None,
-    accepted: str | None = None,
-    drafted: int | str | None = None,
-    bonus_included: bool | None = None,
-    request: str | None = None,
-) -> list[Source]:
-    """What engine outputs say: drafts, accepted, survival with intervals, conditional α, tokens per round.
-
-    Parameters
-    ----------
-    *files : str or Path
-        Logs, metrics scrapes, benchmark print-outs, JSON, tables of rounds; plain or gzip.  The shape is recognised.
-        Scrapes of one server, in order of time, are one source.
-    level : float
-        Confidence level of the intervals, 0.5 ≤ level < 1.
-    kappa : int, optional
-        Draft length, for shapes that do not hold it.
-    accepted, drafted, request : str, optional
-        Columns of a table of rounds; ``drafted`` may be a number.
-    bonus_included : bool, optional
-        Whether the accepted lengths of a table count the bonus token.
-
-    Returns
-    -------
-    list of Source
-        Each with ``shape``, ``body``, ``warn``, ``identities`` and ``to_dict()``; what a shape cannot give is null with
-        a reason, never a guess.
-
-    Raises
-    ------
-    ParameterError
-        A file cannot be read, has an unknown shape, or breaks off before anything is whole.
-
-    Examples
-    --------
-    >>> import simspec, tempfile, pathlib
-    >>> text = "accepted,kappa,request\\n3,4,a\\n0,4,a\\n4,4,b\\n1,4,b\\n"
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "rounds.csv"
-    ...     _ = file.write_text(text)
-    ...     own = simspec.fit(file)[0]
-    >>> own.shape, own.body["pooled"]["survival"]
-    ('rounds-csv', [0.75, 0.5, 0.5, 0.25])
-    """
-    from simspec.evidence.readers.base import Options
-    from simspec.evidence.recognise import read_sources
-
-    if not 0.5 <= level < 1.0:
-        raise ParameterError("level", f"level = {level} is out of range; allowed: 0.5 ≤ level < 1")
-    return read_sources(files, Options(level, kappa, accepted, drafted, request, bonus_included))
 
 
 def solve(cases: list[Any], windows: int | None = None, seed: int = 1) -> list[dict[str, Any]]:

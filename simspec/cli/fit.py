@@ -35,8 +35,8 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 def do(args: argparse.Namespace) -> int:
     """Read and print."""
-    from simspec.api import fit
     from simspec.cli.common import print_json
+    from simspec.evidence.recognise import fit
     from simspec.evidence.show import shown
 
     sources = fit(

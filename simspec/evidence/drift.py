@@ -24,15 +24,11 @@ class Drift:
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
-    >>> def rounds(alpha):
-    ...     accepted = np.minimum(rng.geometric(1 - alpha, 1000) - 1, 4)
-    ...     return accepted, np.minimum(accepted + 1, 4)
+    >>> low, high = np.tile([0, 1, 0, 2, 4], 100), np.tile([4, 4, 1, 3, 4], 100)
     >>> steady, moving = Drift(), Drift()
-    >>> for alpha in (0.6, 0.6):
-    ...     steady.add(*rounds(alpha))
-    >>> for alpha in (0.6, 0.75):
-    ...     moving.add(*rounds(alpha))
+    >>> for pair in ((low, low), (low, high)):
+    ...     for own, accepted in zip((steady, moving), pair, strict=True):
+    ...         own.add(accepted, np.minimum(accepted + 1, 4))
     >>> steady.chance() > Drift.FALSE_ALARM, moving.chance() < Drift.FALSE_ALARM
     (True, True)
     """

@@ -15,20 +15,36 @@ from simspec.model.errors import ParameterError, shown
 _LISTED_KEYS = 8
 
 
-def read_sources(files: Sequence[str | Path], options: Options | None = None) -> list[Source]:
-    """Read engine outputs of any known shape.
+def fit(
+    *files: str | Path,
+    level: float = 0.95,
+    kappa: int | None = None,
+    accepted: str | None = None,
+    drafted: int | str | None = None,
+    bonus_included: bool | None = None,
+    request: str | None = None,
+) -> list[Source]:
+    """What engine outputs say: drafts, accepted, survival with intervals, conditional α, tokens per round.
 
     Parameters
     ----------
-    files : sequence of path
-        Logs, metrics scrapes, benchmark print-outs, JSON, tables; plain or gzip; ``"-"`` is standard input.  Scrapes of
-        one server, in order of time, are one source.
-    options : Options, optional
-        What the caller knows and the files do not say.
+    *files : str or Path
+        Logs, metrics scrapes, benchmark print-outs, JSON, tables of rounds; plain or gzip.  The shape is recognised.
+        Scrapes of one server, in order of time, are one source.
+    level : float
+        Confidence level of the intervals, 0.5 ≤ level < 1.
+    kappa : int, optional
+        Draft length, for shapes that do not hold it.
+    accepted, drafted, request : str, optional
+        Columns of a table of rounds; ``drafted`` may be a number.
+    bonus_included : bool, optional
+        Whether the accepted lengths of a table count the bonus token.
 
     Returns
     -------
     list of Source
+        Each with ``shape``, ``body``, ``warn``, ``identities`` and ``to_dict()``; what a shape cannot give is null with
+        a reason, never a guess.
 
     Raises
     ------
@@ -37,16 +53,22 @@ def read_sources(files: Sequence[str | Path], options: Options | None = None) ->
 
     Examples
     --------
-    >>> import tempfile, pathlib
-    >>> line = ("INFO 04-09 09:15:40 [metrics.py:61] SpecDecoding metrics: Draft acceptance rate: 54.7%, "
-    ...         "Accepted: 105 tokens, Drafted: 192 tokens\\n")
+    >>> import simspec, tempfile, pathlib
+    >>> text = "accepted,kappa,request\\n3,4,a\\n0,4,a\\n4,4,b\\n1,4,b\\n"
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "server.log"
-    ...     _ = file.write_text(line)
-    ...     own, = read_sources([file], Options(kappa=3))
-    >>> own.shape, own.body["given_kappa"]["3"]["drafts"]
-    ('vllm-v1-early', 64)
+    ...     file = pathlib.Path(folder) / "rounds.csv"
+    ...     _ = file.write_text(text)
+    ...     own = simspec.fit(file)[0]
+    >>> own.shape, own.body["pooled"]["survival"]
+    ('rounds-csv', [0.75, 0.5, 0.5, 0.25])
     """
+    if not 0.5 <= level < 1.0:
+        raise ParameterError("level", f"level = {level} is out of range; allowed: 0.5 ≤ level < 1")
+    return read_sources(files, Options(level, kappa, accepted, drafted, request, bonus_included))
+
+
+def read_sources(files: Sequence[str | Path], options: Options | None = None) -> list[Source]:
+    """As `fit`, with the options in one place."""
     options = options or Options()
     shared: dict[type[Reader], Reader] = {}
     holders: dict[type[Reader], list[str]] = {}

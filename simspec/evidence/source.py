@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -139,7 +140,8 @@ def _plain(value: Any, path: str, reasons: dict[str, str]) -> Any:
     if isinstance(value, Unknown):
         reasons[path] = value.reason
         return None
-    if value is None:
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        value = None
         reasons[path] = "the source does not print it"
     if isinstance(value, dict):
         return {str(key): _plain(entry, f"{path}.{key}", reasons) for key, entry in value.items()}

@@ -57,6 +57,9 @@ class VllmOffline(LineReader):
             return
         own = Source(SHAPE, "vLLM offline example (spec_decode.py)")
         drafts, drafted, accepted = (counts[name] for name in _COUNTS)
+        if rates and drafted > len(rates) * drafts:  # the last positions are missing
+            place.torn()
+            return
         counts_of = Counts(len(rates), drafts, drafted, accepted, [round(float(rate) * drafts) for rate in rates])
         unknown, slack = {}, 0
         if rates:
