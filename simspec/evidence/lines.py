@@ -32,7 +32,7 @@ class Text:
     name : str
         Path, or ``-`` for standard input.
     cut : bool
-        After reading: whether the last line does not end, or the compressed file breaks off.
+        Whether a compressed file turned out to break off.
     first : str
         The first line that is not empty, cut to a readable length, to name a file of unknown shape by.
     """
@@ -75,7 +75,6 @@ class Text:
                 if size > LONGEST_LINE:
                     raise ParameterError("files", f"{self.name}: a line is longer than {LONGEST_LINE >> 20} MiB")
         rest = b"".join(pieces)
-        self.cut |= bool(rest) and not rest.endswith(b"\n")
         if rest:
             yield rest
 

@@ -80,6 +80,8 @@ def read_sources(files: Sequence[str | Path], options: Options | None = None) ->
             readers = _read(text, place, options, shared)
         finally:
             text.close()
+        if text.cut and not place.torn_lines:
+            place.torn()
         found = []
         for reader in readers:
             if reader.across_files:

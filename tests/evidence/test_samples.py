@@ -194,6 +194,33 @@ def test_short_drafts_are_counted_by_the_only_number_that_fits(fit):
     assert "VARIABLE_DRAFT_LENGTH" in own["warn"]
 
 
+def test_a_multiple_of_kappa_is_no_proof_of_full_drafts(fit):
+    """Twelve tokens fewer, four whole drafts of three: length and rates still tell the number."""
+    own = fit(lines(vllm_mid(SMALL, SMALL.drafted - 12)))
+    assert own["windows"][0]["drafts_exact"] == SMALL.drafts
+    assert "VARIABLE_DRAFT_LENGTH" in own["warn"]
+
+
+def test_a_rate_that_no_count_has_gives_no_number(fit):
+    """Of 40 drafts, 23 are .575; no count is .576."""
+    own = fit(lines(vllm_mid(SMALL).replace("0.575", "0.576"), vllm_mid(OTHER)))
+    assert own["windows"][0]["drafts"] is None
+    agrees(own["pooled"], OTHER)
+    assert "IDENTITY_BROKEN" in own["warn"]
+
+
+def test_a_statistics_line_belongs_to_one_window(fit):
+    own = fit(lines(vllm_engine(running=2), vllm_mid(SMALL), vllm_mid(SMALL)))
+    assert [row.get("running") for row in own["windows"]] == [2, None]
+
+
+def test_a_thousand_windows_are_listed_and_all_are_counted(fit):
+    own = fit(lines(*[vllm_mid(SMALL)] * 1005))
+    assert len(own["windows"]) == 1000
+    assert own["windows_left_out"] == 5
+    assert own["pooled"]["drafts"] == 1005 * SMALL.drafts
+
+
 def test_where_several_numbers_of_drafts_fit_a_range_is_given(fit):
     truth = Truth((700_000, 200_000, 150_000, 300_000))
     own = fit(lines(vllm_mid(truth, truth.drafted - 7)))

@@ -101,6 +101,7 @@ def test_a_compressed_file_that_breaks_off_is_read_up_to_there(tmp_path):
     (tmp_path / "cut.gz").write_bytes(packed[: len(packed) // 2])
     (own,) = simspec.fit(tmp_path / "cut.gz")
     assert own.body["pooled"]["drafts"] == 50 * SMALL.drafts
+    assert "TRUNCATED_LINE_DROPPED" in own.warn
 
 
 def test_the_second_of_two_lines_that_ran_together_is_kept(tmp_path):

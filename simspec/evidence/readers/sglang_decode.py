@@ -209,7 +209,7 @@ def _candidates(length: float, rate: float, shape: str) -> range:
     top, extra = (length, 1) if shape == WITH_BONUS else (length - 1.0, 0)
     half = 0.00501
     low, high = math.ceil((top - half) / (rate + half)), math.floor((top + half) / max(rate - half, 1e-9))
-    return range(max(low - extra, math.ceil(length - half) - 1, 1), high - extra + 1)  # no length beyond κ + 1
+    return range(max(low - extra, 1), high - extra + 1)
 
 
 def _kappa_of(kind: _Kind, shape: str) -> int | Unknown:

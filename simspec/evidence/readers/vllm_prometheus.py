@@ -63,7 +63,6 @@ class VllmPrometheus(LineReader):
     now: dict[str, _Engine] = field(default_factory=dict)
     last: dict[str, _Engine] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
-    cut: bool = False
     reset: set[str] = field(default_factory=set)
     scrapes: int = 0
     left_out: int = 0
@@ -76,7 +75,6 @@ class VllmPrometheus(LineReader):
     def line(self, text: str, place: Place) -> None:
         own = series(text, place)
         if own is None:
-            self.cut |= not text.startswith("#")
             return
         base = own.name.removeprefix(PREFIX)
         created = base.endswith("_created")
@@ -114,16 +112,14 @@ class VllmPrometheus(LineReader):
 
     def _scraped(self, place: Place) -> None:
         """One scrape is at its end: it becomes a difference to the one before."""
-        now, cut = self.now, self.cut
-        self.now, self.cut = {}, False
+        now, self.now = self.now, {}
         self.seen.clear()
-        if not now and not cut:
+        if not now:
             return
         alike = len({len(engine.reached) for engine in now.values()}) == 1
         complete = alike and all(engine.whole(self.last.get(name)) for name, engine in now.items())
-        if cut or not complete or any(name not in now for name in self.last):
-            if not cut:
-                place.torn()
+        if not complete or any(name not in now for name in self.last):
+            place.torn()
             return
         counts = {name: self._difference(name, engine, place) for name, engine in now.items()}
         if self.scrapes <= MOST_ROWS:
