@@ -219,6 +219,8 @@ def test_a_thousand_windows_are_listed_and_all_are_counted(fit):
     assert len(own["windows"]) == 1000
     assert own["windows_left_out"] == 5
     assert own["pooled"]["drafts"] == 1005 * SMALL.drafts
+    requests = fit(lines(*(sglang_meta(SMALL, f"r{i}") for i in range(1005))))
+    assert (len(requests["per_request"]), requests["per_request_left_out"]) == (1000, 5)
 
 
 def test_where_several_numbers_of_drafts_fit_a_range_is_given(fit):
