@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from simspec.evidence.readers.base import LineReader, ObjectReader, Options, Pla
 from simspec.evidence.records import looks_like_json, records
 from simspec.evidence.source import Source
 from simspec.model.errors import ParameterError, shown
+
+Shared = dict[type[LineReader], LineReader]
+"""Readers that add up several files."""
 
 _LISTED_KEYS = 8
 
@@ -70,50 +74,41 @@ def fit(
 def read_sources(files: Sequence[str | Path], options: Options | None = None) -> list[Source]:
     """As `fit`, with the options in one place."""
     options = options or Options()
-    shared: dict[type[Reader], Reader] = {}
-    holders: dict[type[Reader], list[str]] = {}
-    torn: dict[type[Reader], Place] = {}
-    sources: list[Source] = []
-    for name in map(str, files):
-        text, place = Text(name), Place(name)
-        try:
-            readers = _read(text, place, options, shared)
-        finally:
-            text.close()
-        if text.cut and not place.torn_lines:
-            place.torn()
-        found = []
-        for reader in readers:
-            if reader.across_files:
-                kind = type(reader)
-                shared[kind] = reader
-                if name not in holders.setdefault(kind, []):
-                    holders[kind].append(name)
-                if place.torn_lines:
-                    torn.setdefault(kind, place)
-                continue
-            for source in reader.finish():
-                source.files = [name]
-                _tell_torn(source, place)
-                found.append(source)
-        if not found and not any(name in own for own in holders.values()):
-            raise ParameterError("files", _unknown(text, place))
+    shared = {kind: kind(options) for kind in LINE_READERS if kind.across_files}
+    sources = [source for name in map(str, files) for source in _sources_of(name, options, shared)]
+    for reader in shared.values():
+        found = _finished(reader)
+        if reader.places and not found:
+            names = ", ".join(place.file for place in reader.places)
+            raise ParameterError("files", f"{names}: breaks off before anything is whole")
         sources += found
-    for kind, reader in shared.items():
-        scraped = reader.finish()
-        if not scraped:
-            raise ParameterError("files", f"{', '.join(holders[kind])}: breaks off before anything is whole")
-        for source in scraped:
-            source.files = holders[kind]
-            if kind in torn:
-                _tell_torn(source, torn[kind])
-        sources += scraped
     return sources
 
 
-def _tell_torn(source: Source, place: Place) -> None:
-    if place.torn_lines:
-        source.say("TRUNCATED_LINE_DROPPED", f"{place.torn_lines:,} in {place.file}, first line {place.first_torn}")
+def _sources_of(name: str, options: Options, shared: Shared) -> list[Source]:
+    """What one file says by itself; scrapes are added to the shared reader."""
+    text, place = Text(name), Place(name)
+    with contextlib.closing(text):
+        readers = _readers(text, place, options, shared)
+    if text.cut and not place.torn_lines:
+        place.torn()
+    for reader in readers:
+        reader.places.append(place)
+    alone = [source for reader in readers if not reader.across_files for source in _finished(reader)]
+    if not alone and not any(reader.across_files for reader in readers):
+        raise ParameterError("files", _unknown(text, place))
+    return alone
+
+
+def _finished(reader: Reader) -> list[Source]:
+    sources = reader.finish()
+    for source in sources:
+        source.files = [place.file for place in reader.places]
+        for place in reader.places:
+            if place.torn_lines:
+                torn = f"{place.torn_lines:,} in {place.file}, first line {place.first_torn}"
+                source.say("TRUNCATED_LINE_DROPPED", torn)
+    return sources
 
 
 def _unknown(text: Text, place: Place) -> str:
@@ -124,7 +119,7 @@ def _unknown(text: Text, place: Place) -> str:
     return f"{text.name}: unknown shape; it {begins}; known: {', '.join(shapes)}"
 
 
-def _read(text: Text, place: Place, options: Options, shared: dict[type[Reader], Reader]) -> list[Reader]:
+def _readers(text: Text, place: Place, options: Options, shared: Shared) -> list[Reader]:
     """The readers that found something in one file."""
     head = text.head()
     for kind in TABLE_READERS:
@@ -138,29 +133,26 @@ def _read(text: Text, place: Place, options: Options, shared: dict[type[Reader],
 
 
 def _read_records(text: Text, place: Place, options: Options) -> list[ObjectReader]:
-    used: dict[type[ObjectReader], ObjectReader] = {}
+    readers = [kind(options) for kind in OBJECT_READERS]
+    used: list[ObjectReader] = []
     for own in records(text, place):
-        for kind in OBJECT_READERS:
-            reader = used.get(kind) or kind(options)
-            if reader.claims(own.value):
-                used[kind] = reader
-                reader.record(own.value, place)
-                break
-        else:
-            if own.glued:
-                continue
+        reader = next((reader for reader in (*used, *readers) if reader.claims(own.value)), None)
+        if reader is not None:
+            if reader not in used:
+                used.append(reader)
+            reader.record(own.value, place)
+        elif not own.glued:
             keys = list(own.value)
             names = ", ".join(map(shown, keys[:_LISTED_KEYS])) + (", …" if len(keys) > _LISTED_KEYS else "")
             place.refuse(f"an object of unknown shape, with the keys {names or '(none)'}")
-    return list(used.values())
+    return used
 
 
-def _read_lines(text: Text, place: Place, options: Options, shared: dict[type[Reader], Reader]) -> list[LineReader]:
-    readers = [shared.get(kind) if kind in shared else kind(options) for kind in LINE_READERS]
-    pairs: list[tuple[LineReader, tuple[bytes, ...]]] = [(r, r.marks) for r in readers if isinstance(r, LineReader)]
+def _read_lines(text: Text, place: Place, options: Options, shared: Shared) -> list[LineReader]:
+    readers = [shared.get(kind) or kind(options) for kind in LINE_READERS]
     touched: dict[int, LineReader] = {}
     for block in text.blocks():
-        active = [(reader, tuple(m for m in marks if m in block)) for reader, marks in pairs]
+        active = [(reader, tuple(mark for mark in reader.marks if mark in block)) for reader in readers]
         active = [(reader, marks) for reader, marks in active if marks or reader.inside]
         if not active:
             place.number += block.count(b"\n")

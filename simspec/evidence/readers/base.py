@@ -58,16 +58,37 @@ class Place:
         self.torn_lines += 1
         self.first_torn = self.first_torn or self.number
 
+    def fits(self, accepted: int, drafted: int, drafts: int | None = None, kappa: int | None = None) -> None:
+        """Refuse counts that cannot stand together."""
+        deep = drafts is not None and kappa is not None and drafted > kappa * drafts
+        if accepted > drafted or deep:
+            rounds = "" if drafts is None else f" in {drafts} drafts" + ("" if kappa is None else f" of up to {kappa}")
+            self.refuse(f"{accepted} accepted of {drafted} drafted tokens{rounds} cannot be")
+
     def refuse(self, message: str) -> NoReturn:
         """The line is of a form nobody knows: nothing of the file is used."""
         raise ParameterError("files", f"{self.file}:{self.number}: {message}")
 
 
-@dataclass
+@dataclass(eq=False)
 class Reader:
-    """One family of shapes.  ``marks``: a line with none of them is never shown to the reader."""
+    """One family of shapes.
+
+    Attributes
+    ----------
+    options : Options
+    places : list of Place
+        The files in which something was found.
+    shapes : tuple of str
+        Names of the shapes it knows.
+    marks : tuple of bytes
+        A line with none of them is never shown to a reader of lines.
+    across_files : bool
+        Whether all files given are one source.
+    """
 
     options: Options
+    places: list[Place] = field(default_factory=list, kw_only=True)
     shapes: ClassVar[tuple[str, ...]] = ()
     marks: ClassVar[tuple[bytes, ...]] = ()
     across_files: ClassVar[bool] = False
@@ -77,7 +98,7 @@ class Reader:
         raise NotImplementedError
 
 
-@dataclass
+@dataclass(eq=False)
 class LineReader(Reader):
     """Reads lines of text.  While ``inside`` a block, every line is shown."""
 
@@ -104,7 +125,7 @@ def lines_in(text: str, beginning: re.Pattern[str], place: Place) -> Iterator[st
     place.whole = whole
 
 
-@dataclass
+@dataclass(eq=False)
 class ObjectReader(Reader):
     """Reads JSON objects."""
 

@@ -22,7 +22,7 @@ class Block:
     fields: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass
+@dataclass(eq=False)
 class BenchReader(LineReader):
     """Collects whole blocks; a block without its closing line is torn."""
 

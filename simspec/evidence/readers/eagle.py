@@ -11,7 +11,7 @@ from simspec.evidence.source import Source, Unknown
 SHAPE = "eagle-medusa-eval"
 
 
-@dataclass
+@dataclass(eq=False)
 class Eagle(ObjectReader):
     """Tokens per step only."""
 

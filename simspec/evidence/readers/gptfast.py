@@ -15,7 +15,7 @@ _SPEED = re.compile(r"Average tokens/sec: (\d+\.\d\d)")
 _ONE = 1e-6
 
 
-@dataclass
+@dataclass(eq=False)
 class GptFast(LineReader):
     """The list is a law of A, index = accepted drafts; survival is its tail."""
 

@@ -16,7 +16,7 @@ NAMES = ("kappa", "drafts", "draft_tokens", "accepted_tokens", "accepted_at_posi
 _PAIR = re.compile(r"([A-Za-z_]\w*)=(\S+?)(?:[,;]?(?=\s|$))")
 
 
-@dataclass
+@dataclass(eq=False)
 class KeyValue(LineReader):
     """A line with drafts= or accepted_tokens= is a window; windows are added up."""
 

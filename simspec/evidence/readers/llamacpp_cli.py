@@ -33,7 +33,7 @@ class _Run:
     eval_ms: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass
+@dataclass(eq=False)
 class LlamacppCli(LineReader):
     """A run begins with `decoded` or n_draft and ends where the next begins."""
 

@@ -44,7 +44,7 @@ class _Statistics:
     draft_ms: float | None
 
 
-@dataclass
+@dataclass(eq=False)
 class LlamacppServer(LineReader):
     """Requests are listed; pooled figures come from the last statistics line of each segment."""
 
@@ -98,8 +98,7 @@ class LlamacppServer(LineReader):
             place.refuse("unknown form of llama.cpp's draft acceptance line")
         self.new, self.old = self.new or new is not None, self.old or old is not None
         rate, accepted, drafted = found.group(1), int(found.group(2)), int(found.group(3))
-        if accepted > drafted:
-            place.refuse(f"{accepted} accepted of {drafted} generated drafts")
+        place.fits(accepted, drafted)
         own = self.source
         if drafted and not own.check(
             "rate = accepted / generated",
@@ -189,6 +188,8 @@ class LlamacppServer(LineReader):
             place.torn()
             return
         drafts, at_least_one, drafted, accepted = (int(found.group(i)) for i in (2, 3, 4, 5))
+        place.fits(accepted, drafted)
+        place.fits(at_least_one, drafts)
         now = _Statistics(
             drafts,
             at_least_one,

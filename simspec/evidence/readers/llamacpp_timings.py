@@ -12,7 +12,7 @@ from simspec.evidence.source import Rows, Source, Unknown
 SHAPE = "llamacpp-timings"
 
 
-@dataclass
+@dataclass(eq=False)
 class LlamacppTimings(ObjectReader):
     """One object per request; alone, or under `timings` of a response."""
 

@@ -12,7 +12,7 @@ SHAPE = "lmstudio-stats"
 _COUNTS = ("totalDraftTokensCount", "acceptedDraftTokensCount", "rejectedDraftTokensCount", "ignoredDraftTokensCount")
 
 
-@dataclass
+@dataclass(eq=False)
 class LmStudio(ObjectReader):
     """One object per prediction."""
 

@@ -13,7 +13,7 @@ from simspec.evidence.source import Source, Unknown
 SHAPE = "mlc-metrics"
 
 
-@dataclass
+@dataclass(eq=False)
 class Mlc(ObjectReader):
     """Step 0 of both lists is the token of the target, always accepted; step j is draft j."""
 

@@ -44,7 +44,7 @@ class _Columns:
     times: tuple[str, ...]
 
 
-@dataclass
+@dataclass(eq=False)
 class Rounds(TableReader):
     """Rounds as pairs (drafted, accepted): all figures follow from how often each occurs."""
 

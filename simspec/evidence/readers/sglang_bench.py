@@ -14,7 +14,7 @@ RETOKENIZED_LEAST = 0.9
 """Below this share the text does not hold the tokens that were counted; a tokeniser alone moves it little."""
 
 
-@dataclass
+@dataclass(eq=False)
 class SglangBench(BenchReader):
     """Every print-out is a source of its own."""
 

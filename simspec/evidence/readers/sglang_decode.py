@@ -60,7 +60,7 @@ class _Kind:
     idle: Seen = field(default_factory=Seen)
 
 
-@dataclass
+@dataclass(eq=False)
 class SglangDecode(LineReader):
     """Means without counts: nothing is pooled."""
 

@@ -19,7 +19,7 @@ _KNOWN = {"spec_verify_ct", "spec_accept_rate", "spec_accept_length", *CORRECT, 
 _TOLERANCE = 1e-6
 
 
-@dataclass
+@dataclass(eq=False)
 class SglangMeta(ObjectReader):
     """Requests with a histogram are pooled; of the others only tokens per round are known."""
 
@@ -100,6 +100,8 @@ class SglangMeta(ObjectReader):
             )
         if histogram is not None:
             counted = sum(j * count for j, count in enumerate(histogram))
+            if proposed is not None:
+                checks.append(("accepted ≤ proposed", counted <= proposed, f"{counted} and {proposed}"))
             checks.append(("Σ h_j = verify_ct", sum(histogram) == rounds, f"{sum(histogram)} and {rounds}"))
             if correct is not None:
                 checks.append(("Σ j·h_j = correct", counted == correct, f"{counted} and {correct}"))

@@ -14,7 +14,7 @@ PREFIX = "sglang:spec_accept_"
 _GAUGES = {"length": "accept_len", "rate": "accept_rate"}
 
 
-@dataclass
+@dataclass(eq=False)
 class SglangPrometheus(LineReader):
     """Every scrape is a row of momentary values; they are listed, never added or averaged."""
 

@@ -20,7 +20,7 @@ _COUNTS = ("num_drafts", "num_draft_tokens", "num_accepted_tokens")
 _POSITION = "acceptance_at_pos_"
 
 
-@dataclass
+@dataclass(eq=False)
 class Speculators(TableReader):
     """Subsets are pooled by counts."""
 
@@ -50,6 +50,7 @@ class Speculators(TableReader):
         drafts, drafted, accepted = (_number(row, name, place) for name in _COUNTS)
         if any(value != int(value) for value in (drafts, drafted, accepted)) or len(positions) > LONGEST_DRAFT:
             place.refuse("counts must be whole numbers")
+        place.fits(int(accepted), int(drafted))
         rates = [_number(row, name, place) for name in positions]
         falls = all(a >= b for a, b in zip([1.0, *rates], rates, strict=False))
         seen = f"line {place.number}"

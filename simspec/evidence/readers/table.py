@@ -24,7 +24,7 @@ class Header:
     line: bytes
 
 
-@dataclass
+@dataclass(eq=False)
 class TableReader(Reader):
     """Reads a whole table by itself."""
 

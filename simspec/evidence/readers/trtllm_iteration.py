@@ -22,7 +22,7 @@ _SNAKE = {
 _TOLERANCE = 1e-3
 
 
-@dataclass
+@dataclass(eq=False)
 class TrtllmIteration(ObjectReader):
     """Iterations are weighted by their requests, never averaged row by row."""
 
@@ -63,8 +63,7 @@ class TrtllmIteration(ObjectReader):
         if drafts == 0 or drafted == 0:
             self.doubts.add("ZERO_ROUNDS", place)
             return
-        if accepted > drafted:
-            place.refuse(f"{accepted} accepted of {drafted} drafted tokens")
+        place.fits(accepted, drafted)
         length = own.number_or_none("acceptanceLength")
         if length is not None:
             seen = f"line {place.number}: {length} and {1 + accepted / drafts:.4f}"

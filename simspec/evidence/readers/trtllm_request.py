@@ -14,7 +14,7 @@ NAMES = ("acceptance_rate", "total_accepted_draft_tokens", "total_draft_tokens")
 _TOLERANCE = 1e-4
 
 
-@dataclass
+@dataclass(eq=False)
 class TrtllmRequest(ObjectReader):
     """Means only; κ must come from the caller."""
 
@@ -33,8 +33,7 @@ class TrtllmRequest(ObjectReader):
         assert found is not None
         own = Fields(found, place)
         accepted, drafted = own.count(NAMES[1]), own.count(NAMES[2])
-        if accepted > drafted:
-            place.refuse(f"{accepted} accepted of {drafted} drafted tokens")
+        place.fits(accepted, drafted)
         if drafted == 0:
             self.doubts.add("REQUEST_WITHOUT_SPEC", place)
             return

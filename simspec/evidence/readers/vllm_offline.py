@@ -17,7 +17,7 @@ _POSITION = re.compile(r"acceptance at token (\d{1,4}): (\d\.\d+)\s*$")
 _COUNTS = ("num_drafts", "num_draft_tokens", "num_accepted_tokens")
 
 
-@dataclass
+@dataclass(eq=False)
 class VllmOffline(LineReader):
     """A print-out begins at num_drafts; the next one, or the end of the file, ends it."""
 
@@ -60,6 +60,7 @@ class VllmOffline(LineReader):
         if rates and drafted > len(rates) * drafts:  # the last positions are missing
             place.torn()
             return
+        place.fits(accepted, drafted)
         counts_of = Counts(len(rates), drafts, drafted, accepted, [round(float(rate) * drafts) for rate in rates])
         unknown, slack = {}, 0
         if rates:

@@ -53,7 +53,7 @@ class _Engine:
         return Counts(len(reached), drafts, drafted, accepted, reached)
 
 
-@dataclass
+@dataclass(eq=False)
 class VllmPrometheus(LineReader):
     """All scrapes given are one source, in the order given; a counter that falls is a restart."""
 
@@ -152,6 +152,7 @@ class VllmPrometheus(LineReader):
     def _check(self, counts: Counts, place: Place) -> None:
         own, kappa, reached = self.source, counts.kappa, counts.reached
         seen = f"{place.file}, before line {place.number}"
+        own.check("accepted ≤ drafted", counts.accepted <= counts.draft_tokens, seen)
         if kappa:
             falls = all(a >= b for a, b in pairwise([counts.drafts, *reached]))
             own.check("drafts ≥ accepted at position 0 ≥ position 1 ≥ …", falls, seen)

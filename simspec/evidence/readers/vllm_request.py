@@ -15,7 +15,7 @@ SHAPE = "vllm-per-request"
 _TOLERANCE = 1e-6
 
 
-@dataclass
+@dataclass(eq=False)
 class VllmRequests(ObjectReader):
     """Counts are pooled; the mean of per-request ratios is another number and is kept beside."""
 

@@ -24,7 +24,7 @@ class _Totals:
     number: int
 
 
-@dataclass
+@dataclass(eq=False)
 class VllmV0(LineReader):
     """Totals since the start of a process; a counter that falls begins a segment."""
 
@@ -90,6 +90,9 @@ class VllmV0(LineReader):
         self.last = None
 
     def _check(self, row: dict[str, Any], now: _Totals) -> None:
+        seen = f"line {now.number}: {now.emitted} emitted in {row['drafts']} drafts"
+        possible = row["drafts"] <= now.emitted <= row["drafts"] * (now.kappa + 1)
+        self.source.check("drafts ≤ emitted ≤ drafts·(κ + 1)", possible, seen)
         for equation, value, text in (
             ("system efficiency = emitted / (drafts·(κ + 1))", row["system_efficiency"], now.printed_efficiency),
             ("draft acceptance rate = accepted / drafted", row["reported_draft_acceptance_rate"], now.printed_rate),
