@@ -163,6 +163,13 @@ def test_v0_is_cumulative_and_restarts_begin_a_segment(fit):
     assert "rejection" in own["reasons"]["survival"]
 
 
+def test_a_draft_that_never_helps_is_said(fit):
+    """vllm-project/vllm issue 8620: 483 drafted at κ = 3, 161 emitted; no round emitted more than its own token."""
+    own = fit(lines(vllm_v0(Truth((161, 0, 0, 0)))))
+    assert own["segments"][0]["mean_emitted_per_round"] == 1.0
+    assert "DRAFT_NEVER_ACCEPTED" in own["warn"]
+
+
 def test_v0_with_a_new_kappa_while_totals_go_on_is_refused(fit):
     with pytest.raises(simspec.ParameterError, match="κ changes from 3 to 5"):
         fit(lines(vllm_v0(SMALL), vllm_v0(DEEP)))
@@ -598,6 +605,12 @@ def test_where_rows_prove_nothing_the_caller_must_say(fit):
     assert fit(text, bonus_included=False)["pooled"]["accepted_tokens"] == 6
 
 
+def test_a_column_without_a_single_zero_is_strange(fit):
+    text = lines("accepted,kappa", *["1,3", "2,3"] * 60)
+    assert "bonus token?" in fit(text)["ambiguous"][0]
+    assert fit(lines("accepted,kappa", *["0,3", "2,3"] * 60))["ambiguous"] == []
+
+
 def test_columns_may_be_named(fit):
     text = lines("x,y,z", "1,4,a", "0,4,a", "4,4,b")
     own = fit(text, accepted="x", drafted="y", request="z", bonus_included=False)
@@ -650,7 +663,8 @@ def test_an_acceptance_rate_that_moves_is_said(fit):
         (lines(vllm_request(SMALL, num_draft_tokens=float("inf"))), "num_draft_tokens = inf"),
         (lines(vllm_request(SMALL, acceptance_histogram=[1, 2])), "adds up to 3"),
         (lines(vllm_mid(SMALL).replace(f"Drafted: {SMALL.drafted}", "Drafted: 1")), "accepted of 1 drafted"),
-        (lines("accepted,kappa", "5,3"), "5 accepted of 3 drafts"),
+        (lines("accepted,kappa", "1,3", "5,3"), "file0:3: 5 accepted of 3 drafts"),
+        (lines("accepted,kappa", "1,3", "1.5,3"), "file0:3: 1.5 is no whole number"),
         (lines("accepted,kappa", "x,3"), "no table of rounds"),
         (lines("accepted,other", "1,3"), "--drafted"),
         (lines('vllm:spec_decode_num_drafts_total{engine="0"} x'), "allowed: a number"),

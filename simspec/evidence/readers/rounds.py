@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,8 +27,10 @@ REQUEST = ("request", "request_id", "question_id", "req_id")
 TIMES = ("draft_ms", "verify_ms")
 FEWEST_EXAMINED = 6
 """Deep positions that fewer rounds reached are left out of the conditional rates."""
+MANY_ROUNDS = 100
+"""Rounds after which it is strange that none has no draft accepted."""
 _STEP = LONGEST_DRAFT + 1
-_MOST_REQUESTS = 1_000_000
+_MOST_REQUESTS = 300_000
 Ints = NDArray[np.int64]
 
 
@@ -58,6 +59,7 @@ class Rounds(TableReader):
     open_pairs: dict[int, int] = field(default_factory=dict)
     closed: set[str] = field(default_factory=set)
     sums: dict[str, list[float]] = field(default_factory=dict)
+    rows: int = 0
     empty: int = 0
     repeated: int = 0
 
@@ -100,7 +102,8 @@ class Rounds(TableReader):
             for batch in stream:
                 self._batch(batch, place)
         except pa.ArrowException as error:
-            place.refuse(f"is no table of rounds: {re.sub(chr(10), ' ', str(error))[:200]}")
+            place.number = 1
+            place.refuse(f"is no table of rounds: {' '.join(str(error).split())[:200]}")
         self.repeated = body.repeated
 
     def _parquet(self, text: Text, place: Place) -> None:
@@ -133,59 +136,65 @@ class Rounds(TableReader):
         return _Columns(accepted, drafted, bonus, request, tuple(name for name in TIMES if name in names))
 
     def _batch(self, batch: Any, place: Place) -> None:
-        import pyarrow as pa
-
         columns = self.columns
         assert columns is not None
         column = batch.column(columns.accepted)
-        listed = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
-        if listed:
-            lengths, sizes = _numbers(column.flatten(), columns.accepted, place), _sizes(column)
-        else:
-            lengths, sizes = _numbers(column, columns.accepted, place), np.ones(len(column), np.int64)
+        sizes = _sizes(column)
+        lengths = _numbers(column if sizes is None else column.flatten(), columns.accepted, place)
         if isinstance(columns.drafted, int):
             drafted = np.full(len(lengths), float(columns.drafted))
         else:
             drafted = _numbers(batch.column(columns.drafted), columns.drafted, place)
-            drafted = np.repeat(drafted, sizes) if listed else drafted
+            drafted = drafted if sizes is None else np.repeat(drafted, sizes)
         kept = np.isfinite(lengths) & np.isfinite(drafted)
-        self.empty += int((~kept).sum())
-        accepted, drafts = _whole(lengths[kept], columns.accepted, place), _whole(drafted[kept], "drafted", place)
-        if columns.bonus is None:
-            self._settle(accepted, drafts)
-        if self.columns is not None and self.columns.bonus is None:
-            place.refuse(
-                f"whether {columns.accepted} counts the bonus token cannot be told; say it (--bonus-included yes or no)"
-            )
-        accepted = accepted - bool(self.columns and self.columns.bonus)
-        self._check(accepted, drafts, place)
-        for name in columns.times if not listed else ():
-            self._time(name, drafts, _numbers(batch.column(name), name, place)[kept])
+        rows = self.rows + np.flatnonzero(kept)
+        self.rows, self.empty = self.rows + len(kept), self.empty + int((~kept).sum())
+        accepted, drafts = self._whole(lengths[kept], rows, place), self._whole(drafted[kept], rows, place)
+        accepted = accepted - self._bonus(accepted, drafts, place)
+        self._check(accepted, drafts, rows, place)
         _count(self.pairs, accepted, drafts)
         self.drift.add(accepted, np.minimum(accepted + 1, drafts))
-        if columns.request is not None and not listed:
+        if sizes is not None:
+            owner = np.repeat(np.arange(len(sizes)), sizes)[kept]
+            self._by_list(np.searchsorted(owner, np.arange(len(sizes)), side="right"), accepted, drafts)
+            return
+        for name in columns.times:
+            self._time(name, drafts, _numbers(batch.column(name), name, place)[kept])
+        if columns.request is not None:
             self._by_request(batch.column(columns.request).to_pylist(), kept, accepted, drafts, place)
-        elif listed:
-            self._by_list(
-                np.cumsum(sizes) if kept.all() else np.cumsum(np.add.reduceat(kept, _starts(sizes))), accepted, drafts
-            )
 
-    def _settle(self, accepted: Ints, drafts: Ints) -> None:
-        """A zero proves that the bonus token is not counted, κ + 1 that it is."""
-        assert self.columns is not None
-        zero, beyond = bool((accepted == 0).any()), bool((accepted == drafts + 1).any())
-        if zero != beyond:
-            c = self.columns
-            self.columns = _Columns(c.accepted, c.drafted, beyond, c.request, c.times)
+    def _bonus(self, accepted: Ints, drafts: Ints, place: Place) -> int:
+        """1 if the lengths count the bonus token: a zero proves that they do not, κ + 1 that they do."""
+        columns = self.columns
+        assert columns is not None
+        if columns.bonus is None:
+            zero, beyond = bool((accepted == 0).any()), bool((accepted == drafts + 1).any())
+            if zero == beyond:
+                place.number = 1
+                place.refuse(
+                    f"whether {columns.accepted} counts the bonus token cannot be told; "
+                    "say it (--bonus-included yes or no)"
+                )
+            columns = self.columns = replace(columns, bonus=beyond)
+        return int(bool(columns.bonus))
 
-    def _check(self, accepted: Ints, drafts: Ints, place: Place) -> None:
+    def _whole(self, values: NDArray[np.float64], rows: Ints, place: Place) -> Ints:
+        good = (values == np.floor(values)) & (values >= 0) & (values <= LONGEST_DRAFT + 1)
+        if not good.all():
+            i = int(np.flatnonzero(~good)[0])
+            self._refuse(rows[i], f"{values[i]:g} is no whole number from 0 to {LONGEST_DRAFT}", place)
+        return values.astype(np.int64)
+
+    def _check(self, accepted: Ints, drafts: Ints, rows: Ints, place: Place) -> None:
         bad = np.flatnonzero((accepted < 0) | (accepted > drafts) | (drafts > LONGEST_DRAFT))
         if bad.size:
             i = int(bad[0])
-            place.refuse(
-                f"{accepted[i]} accepted of {drafts[i]} drafts, the bonus token not counted; "
-                f"allowed: 0 up to the drafts, at most {LONGEST_DRAFT}"
-            )
+            found = f"{accepted[i]} accepted of {drafts[i]} drafts, the bonus token not counted"
+            self._refuse(rows[i], f"{found}; allowed: 0 up to the drafts, at most {LONGEST_DRAFT}", place)
+
+    def _refuse(self, row: int, message: str, place: Place) -> None:
+        place.number = int(row) + (2 if self.shape == CSV else 1)  # a header stands before the rows
+        place.refuse(message)
 
     def _time(self, name: str, drafts: Ints, ms: NDArray[np.float64]) -> None:
         good = np.isfinite(ms)
@@ -277,6 +286,10 @@ class Rounds(TableReader):
             own.say("NON_STATIONARY", f"as much movement between blocks of rounds has probability {chance:.1e}")
         if rounds and not accepted:
             own.say("DRAFT_NEVER_ACCEPTED", f"{rounds} rounds")
+        if rounds >= MANY_ROUNDS and accepted and not any(key % _STEP == 0 for key in self.pairs):
+            own.ambiguous.append(
+                f"in none of {rounds:,} rounds was the first draft rejected: does the column count the bonus token?"
+            )
         if self.empty:
             own.say("EMPTY_ROWS", f"{self.empty:,} rows without a number")
         if self.repeated:
@@ -314,21 +327,14 @@ def _numbers(column: Any, name: str, place: Place) -> NDArray[np.float64]:
         place.refuse(f"column {shown(name)} holds {column.type}; allowed: numbers")
 
 
-def _whole(values: NDArray[np.float64], name: str, place: Place) -> Ints:
-    if values.size and not ((values == np.floor(values)) & (values >= 0) & (values <= LONGEST_DRAFT + 1)).all():
-        bad = values[(values != np.floor(values)) | (values < 0) | (values > LONGEST_DRAFT + 1)][0]
-        place.refuse(f"column {shown(name)} holds {bad:g}; allowed: whole numbers from 0 to {LONGEST_DRAFT}")
-    return values.astype(np.int64)
-
-
-def _sizes(column: Any) -> Ints:
+def _sizes(column: Any) -> Ints | None:
+    """Lengths of the lists in a column of lists; None for another column."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
+    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+        return None
     return np.asarray(pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False), np.int64)
-
-
-def _starts(sizes: Ints) -> Ints:
-    return np.asarray(np.concatenate([[0], np.cumsum(sizes)[:-1]]))
 
 
 def _count(pairs: dict[int, int], accepted: Ints, drafts: Ints) -> None:

@@ -93,6 +93,8 @@ class VllmV0(LineReader):
         seen = f"line {now.number}: {now.emitted} emitted in {row['drafts']} drafts"
         possible = row["drafts"] <= now.emitted <= row["drafts"] * (now.kappa + 1)
         self.source.check("drafts ≤ emitted ≤ drafts·(κ + 1)", possible, seen)
+        if now.emitted == row["drafts"]:
+            self.source.say("DRAFT_NEVER_ACCEPTED", seen)
         for equation, value, text in (
             ("system efficiency = emitted / (drafts·(κ + 1))", row["system_efficiency"], now.printed_efficiency),
             ("draft acceptance rate = accepted / drafted", row["reported_draft_acceptance_rate"], now.printed_rate),

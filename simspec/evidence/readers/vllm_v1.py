@@ -55,7 +55,6 @@ class _Shape:
 
     source: Source
     windows: Rows = field(default_factory=Rows)
-    count: int = 0
     pools: dict[tuple[str, str, int], _Pool] = field(default_factory=dict)
     doubts: Doubts = field(default_factory=Doubts)
     bonus: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
@@ -112,7 +111,6 @@ class VllmV1(LineReader):
 
     def _window(self, shape: _Shape, own: Metrics, pid: str, place: Place) -> None:
         accepted, drafted = _counts(own)
-        shape.count += 1
         if drafted == 0:
             shape.doubts.add("NO_DRAFTS_IN_WINDOW", place)
             return
