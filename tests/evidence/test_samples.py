@@ -611,6 +611,11 @@ def test_a_column_without_a_single_zero_is_strange(fit):
     assert fit(lines("accepted,kappa", *["0,3", "2,3"] * 60))["ambiguous"] == []
 
 
+def test_blanks_around_names_are_no_part_of_them(fit):
+    assert fit(lines("accepted, kappa", "0, 3", "2, 3"))["pooled"]["accepted_tokens"] == 2
+    assert fit(SAMPLES["speculators-csv"].replace("num_drafts", " num_drafts ", 1))["pooled"]["drafts"] == BOTH.drafts
+
+
 def test_columns_may_be_named(fit):
     text = lines("x,y,z", "1,4,a", "0,4,a", "4,4,b")
     own = fit(text, accepted="x", drafted="y", request="z", bonus_included=False)

@@ -93,7 +93,9 @@ class Rounds(TableReader):
         try:
             stream = csv.open_csv(
                 body,
-                read_options=csv.ReadOptions(block_size=2**20, use_threads=False),
+                read_options=csv.ReadOptions(
+                    block_size=2**20, use_threads=False, column_names=list(own.columns), skip_rows=1
+                ),
                 parse_options=csv.ParseOptions(delimiter=own.separator),
                 convert_options=csv.ConvertOptions(
                     column_types=kinds, include_columns=list(kinds), decimal_point=own.decimal

@@ -42,9 +42,10 @@ class Speculators(TableReader):
         body = io.TextIOWrapper(
             io.BufferedReader(Body(text, own, place)), encoding="utf-8", errors="replace", newline=""
         )
-        for number, row in enumerate(csv.DictReader(body, delimiter=own.separator), start=2):
+        for number, row in enumerate(csv.DictReader(body, own.columns, delimiter=own.separator), start=1):
             place.number = number
-            self._row(row, positions, place)
+            if number > 1:  # the header, whose names are in own.columns without blanks
+                self._row(row, positions, place)
 
     def _row(self, row: dict[str, Any], positions: list[str], place: Place) -> None:
         drafts, drafted, accepted = (_number(row, name, place) for name in _COUNTS)
