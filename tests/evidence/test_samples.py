@@ -1,6 +1,8 @@
 """Every shape is recognised and gives back the counts that were printed."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -698,3 +700,12 @@ def test_several_shapes_in_one_file_are_several_sources(fit):
 
 def test_engine_lines_need_no_engine_prefix(fit):
     assert fit(lines(vllm_engine(prefix=ANSI), vllm_current(SMALL)))["pooled"]["drafts"] == SMALL.drafts
+
+
+def test_the_document_names_every_shape_and_warning():
+    text = (Path(__file__).parents[2] / "docs" / "fit.md").read_text(encoding="utf-8")
+    shapes = {shape for reader in (*LINE_READERS, *OBJECT_READERS, *TABLE_READERS) for shape in reader.shapes}
+    assert set(re.findall(r"^\| `([a-z0-9-]+)` \|", text, re.MULTILINE)) >= shapes
+    for code, meaning in WARNINGS.items():
+        assert f"| `{code}` | {meaning} |" in text
+    assert set(re.findall(r"^\| `([A-Z0-9_]+)` \|", text, re.MULTILINE)) == set(WARNINGS)
