@@ -74,15 +74,16 @@ def fit(
 def read_sources(files: Sequence[str | Path], options: Options | None = None) -> list[Source]:
     """As `fit`, with the options in one place."""
     options = options or Options()
+    names = list(map(str, files))
     shared = {kind: kind(options) for kind in LINE_READERS if kind.across_files}
-    sources = [source for name in map(str, files) for source in _sources_of(name, options, shared)]
+    sources = [source for name in names for source in _sources_of(name, options, shared)]
     for reader in shared.values():
         found = _finished(reader)
         if reader.places and not found:
-            names = ", ".join(place.file for place in reader.places)
-            raise ParameterError("files", f"{names}: breaks off before anything is whole")
+            scrapes = ", ".join(place.file for place in reader.places)
+            raise ParameterError("files", f"{scrapes}: breaks off before anything is whole")
         sources += found
-    return sources
+    return sorted(sources, key=lambda source: names.index(source.files[0]))
 
 
 def _sources_of(name: str, options: Options, shared: Shared) -> list[Source]:

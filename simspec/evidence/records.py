@@ -27,8 +27,11 @@ class Record:
 
 
 def looks_like_json(head: bytes) -> bool:
-    """Whether a file starts as JSON does: an object, or a list of objects; ``[2026-06-20 …`` does not."""
-    return re.match(rb'\s*(?:\[\s*[\]{]|\{\s*["}]|\[\s*$|\{\s*$)', head) is not None
+    """Whether a file starts as JSON does: an object, or a list of objects; ``[2026-06-20 …`` does not.
+
+    A file whose first line is the end of an object, and the second an object, does too: its head was cut off.
+    """
+    return re.match(rb'\s*(?:\[\s*[\]{]|\{\s*["}]|\[\s*$|\{\s*$)', head) is not None or _cut_head(_first_lines(head))
 
 
 def records(text: Text, place: Place) -> Iterator[Record]:
@@ -39,9 +42,22 @@ def records(text: Text, place: Place) -> Iterator[Record]:
     ParameterError
         Something is no JSON, or no object.
     """
-    lines = [line for line in text.head().decode("utf-8", "replace").split("\n", 50)[:-1] if line.strip(_SPACE)]
-    by_line = not lines or (lines[0].lstrip(_SPACE)[0] == "{" and any(_is_object(line) for line in lines[:3]))
-    return _of_lines(text, place) if by_line else _of_documents(text, place)
+    lines = _first_lines(text.head())
+    one_each = lines and lines[0][0] == "{" and any(_is_object(line) for line in lines[:3])
+    if not lines or one_each or _cut_head(lines):
+        return _of_lines(text, place)
+    return _of_documents(text, place)
+
+
+def _first_lines(head: bytes) -> list[str]:
+    """The first whole lines that are not empty."""
+    lines = head.decode("utf-8", "replace").split("\n", 10)[:-1]
+    return [line.strip(_SPACE) for line in lines if line.strip(_SPACE)]
+
+
+def _cut_head(lines: list[str]) -> bool:
+    """Whether the first line is the end of an object, which stands alone in the second."""
+    return len(lines) > 1 and lines[0][0] not in "{[" and lines[0][-1] == "}" and _is_object(lines[1])
 
 
 def _is_object(line: str) -> bool:
@@ -69,7 +85,8 @@ def _of_line(line: str, place: Place, last: bool = False) -> Iterator[Record]:
         value, end, cut = _decode(line, position, place)
         if cut is not None:
             rescued = _suffix(line, position + 1)
-            if rescued is None and not cut and not last:
+            headless = place.number == 1 and line[0] not in "{["
+            if rescued is None and not (cut or last or headless):
                 place.refuse(f"is not JSON ({_context(line, end)})")
             place.torn()
             if rescued is not None:

@@ -40,6 +40,7 @@ from writers import (
 
 import simspec
 from simspec.evidence.readers import LINE_READERS, OBJECT_READERS, TABLE_READERS
+from simspec.evidence.show import shown
 from simspec.evidence.source import WARNINGS
 
 BOTH = Truth(tuple(a + b for a, b in zip(SMALL.histogram, OTHER.histogram, strict=True)))
@@ -99,6 +100,18 @@ def test_a_shape_is_recognised_and_every_null_has_a_reason(fit, shape):
     body = {key: value for key, value in own.items() if key not in ("identities", "reasons")}
     walk(body, "")
     assert paths <= set(own["reasons"])
+
+
+@pytest.mark.parametrize("shape", SAMPLES)
+def test_a_source_reads_on_a_terminal(tmp_path, shape):
+    (tmp_path / "file").write_text(SAMPLES[shape])
+    (own,) = simspec.fit(tmp_path / "file")
+    text = shown(own)
+    assert f"{shape} (" in text
+    assert all(code in text for code in own.warn)
+    assert all(line.isprintable() for line in text.splitlines())
+    survival = own.to_dict().get("pooled", {}).get("survival")
+    assert survival is None or f"{survival[0]:.4f}" in text
 
 
 def test_every_shape_of_every_reader_has_a_sample():
@@ -691,6 +704,12 @@ def test_a_file_that_is_missing_or_damaged_is_one_line(tmp_path):
     (tmp_path / "bad.gz").write_bytes(b"\x1f\x8b\x08\x00" + b"rubbish" * 9)
     with pytest.raises(simspec.ParameterError, match=r"cannot be read|breaks off"):
         simspec.fit(tmp_path / "bad.gz")
+
+
+def test_sources_come_in_the_order_of_their_files(fit):
+    own = fit(vllm_scrape({"0": SMALL}), lines(vllm_mid(SMALL)), vllm_scrape({"0": BOTH}), vllm_bench(DEEP))
+    assert [source["shape"] for source in own] == ["vllm-prometheus", "vllm-v1-mid", "vllm-bench-serve"]
+    assert own[0]["files"] == ["file0", "file2"]
 
 
 def test_several_shapes_in_one_file_are_several_sources(fit):

@@ -104,6 +104,15 @@ def test_a_compressed_file_that_breaks_off_is_read_up_to_there(tmp_path):
     assert "TRUNCATED_LINE_DROPPED" in own.warn
 
 
+@pytest.mark.parametrize("shape", ["vllm-per-request", "spec-bench", "trtllm-iteration-stats"])
+def test_a_file_without_its_head_loses_only_the_first_line(tmp_path, shape):
+    first, rest = TEXT[shape].split(b"\n", 1)
+    assert figures(tmp_path, first[25:] + b"\n" + rest * 2) == figures(tmp_path, rest * 2)
+    (tmp_path / "file").write_bytes(first[25:] + b"\n" + rest)
+    (own,) = simspec.fit(tmp_path / "file")
+    assert "TRUNCATED_LINE_DROPPED" in own.warn
+
+
 def test_the_second_of_two_lines_that_ran_together_is_kept(tmp_path):
     first, second = vllm_current(OTHER), vllm_current(SMALL, ANSI)
     (tmp_path / "glued").write_text(lines(first[: len(first) // 2] + second, vllm_current(SMALL)))
