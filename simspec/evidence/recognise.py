@@ -104,6 +104,7 @@ def _sources_of(name: str, options: Options, shared: Shared) -> list[Source]:
 def _finished(reader: Reader) -> list[Source]:
     sources = reader.finish()
     for source in sources:
+        source.ask()
         source.files = [place.file for place in reader.places]
         for place in reader.places:
             if place.torn_lines:

@@ -106,14 +106,26 @@ class Source:
             raise KeyError(code)
         self.warn.setdefault(code, seen)
 
-    def check(self, equation: str, holds: bool, seen: str) -> bool:
-        """Record whether an identity between printed fields holds."""
+    def check(self, equation: str, holds: bool, seen: str, code: str = "IDENTITY_BROKEN") -> bool:
+        """Record whether an identity between printed fields holds, and raise ``code`` if it does not."""
         own = self.identities.setdefault(equation, Identity())
         own.checked += 1
         if not holds:
             own.broken += 1
-            own.first_broken = own.first_broken or seen
+            if own.first_broken is None:
+                own.first_broken = seen
+                self.say(code, f"{equation}: {seen}")
         return holds
+
+    def ask(self) -> None:
+        """What every source is asked at the end: was anything accepted at all?"""
+        for name in ("pooled", "pooled_with_histogram", "segments", "engines", "drafters"):
+            block = self.body.get(name)
+            parts = block if isinstance(block, list) else list(block.values()) if isinstance(block, dict) else []
+            for own in (block, *parts):
+                drafted = own.get("draft_tokens") if isinstance(own, dict) else None
+                if isinstance(drafted, int) and drafted and own.get("accepted_tokens") == 0:
+                    self.say("DRAFT_NEVER_ACCEPTED", f"{name}: 0 of {drafted} drafted tokens")
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, with the names of the fields; unknown figures are None and stand in ``reasons``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from simspec.evidence.block import alpha_from_mean
 from simspec.evidence.readers.base import LineReader, Place
 from simspec.evidence.source import Source, Unknown
 
@@ -51,12 +52,8 @@ class GptFast(LineReader):
         survival = [sum(shares[j:]) for j in range(1, len(shares))]
         counts = Unknown("the summary holds shares without a number of rounds")
         counted = sum(survival)
-        if not own.check(
-            "mean accepted = Σ j·P(A = j)", abs(counted - mean) <= 1e-3, f"printed {mean}, shares give {counted:.4f}"
-        ):
-            own.say("IDENTITY_BROKEN", f"printed {mean}, shares give {counted:.4f}")
-        from simspec.evidence.block import alpha_from_mean
-
+        seen = f"printed {mean}, shares give {counted:.4f}"
+        own.check("mean accepted = Σ j·P(A = j)", abs(counted - mean) <= 1e-3, seen)
         own.body["pooled"] = {
             "kappa": len(survival),
             "drafts": counts,

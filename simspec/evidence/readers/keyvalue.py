@@ -92,8 +92,6 @@ class KeyValue(LineReader):
         hidden = {name: Unknown(reason) for name, reason in self.without.items()}
         own.body["pooled"] = figures(self.counts, self.options.level, hidden)
         self.rows.put(own.body, "windows")
-        if self.counts.drafts and not self.counts.accepted:
-            own.say("DRAFT_NEVER_ACCEPTED", f"{self.counts.drafts} drafts")
         own.conventions = {
             "accepted_tokens": "bonus token excluded",
             "counters": "per line: lines are added",

@@ -88,12 +88,9 @@ class LlamacppCli(LineReader):
         drafts = emitted - accepted
         rate = accepted / drafted if drafted else None
         own = self.source
-        if rate is not None and not own.check(
-            "accept = n_accept / n_drafted",
-            _near(run.rate, 100 * rate),
-            f"printed {run.rate}%, counts give {100 * rate:.3f}%",
-        ):
-            own.say("RATE_CONTRADICTS_COUNTS", f"printed {run.rate}%, counts give {100 * rate:.3f}%")
+        if rate is not None:
+            seen = f"printed {run.rate}%, counts give {100 * rate:.3f}%"
+            own.check("accept = n_accept / n_drafted", _near(run.rate, 100 * rate), seen, "RATE_CONTRADICTS_COUNTS")
         mean = emitted / drafts
         alpha = alpha_from_mean(mean - 1.0, most)
         out: dict[str, Any] = {
@@ -109,8 +106,6 @@ class LlamacppCli(LineReader):
             "survival": Unknown("the print-out has no counts per position"),
             "iid_alpha_mle_from_mean": alpha,
         }
-        if drafted and accepted == 0:
-            own.say("DRAFT_NEVER_ACCEPTED", f"{drafted} drafted tokens")
         if rate is not None and isinstance(alpha, float) and abs(alpha - rate) > FAR_FROM_ALPHA and self.far is None:
             self.far = f"accepted ÷ drafted {rate:.3f}, alpha about {alpha:.3f}"
         return out | _times(run, drafts, mean)

@@ -79,8 +79,6 @@ class LlamacppTimings(ObjectReader):
         own.body["pooled"] = pooled
         if self.drafted or self.passes:
             own.say("KAPPA_UNKNOWN", "the object holds no κ")
-        if self.drafted and self.accepted == 0:
-            own.say("DRAFT_NEVER_ACCEPTED", f"{self.drafted} drafted tokens")
         self.doubts.tell(own)
         own.conventions = {"predicted_n": "emitted tokens, bonus tokens included", "draft_n_accepted": "bonus excluded"}
         own.rules = [

@@ -74,8 +74,6 @@ class Mlc(ObjectReader):
             own.say("VARIABLE_DRAFT_LENGTH", f"offered by position: {steps[:20]}")
             hidden = Unknown("how many drafts reach a position after accepted ones is not in the counts")
             out["cond_alpha_given_offered"] = hidden
-        if drafts and not sum(reached):
-            own.say("DRAFT_NEVER_ACCEPTED", f"{drafts} drafts")
         return out
 
 

@@ -286,8 +286,6 @@ class Rounds(TableReader):
         chance = self.drift.chance()
         if chance is not None and chance < self.drift.FALSE_ALARM:
             own.say("NON_STATIONARY", f"as much movement between blocks of rounds has probability {chance:.1e}")
-        if rounds and not accepted:
-            own.say("DRAFT_NEVER_ACCEPTED", f"{rounds} rounds")
         if rounds >= MANY_ROUNDS and accepted and not any(key % _STEP == 0 for key in self.pairs):
             own.ambiguous.append(
                 f"in none of {rounds:,} rounds was the first draft rejected: does the column count the bonus token?"

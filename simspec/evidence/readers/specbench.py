@@ -109,8 +109,6 @@ class SpecBench(ObjectReader):
             counts.add(Counts(kappa, rounds, kappa * rounds, sum(reached), reached))
             sums.add(rounds, reached)
             tokens, seconds = tokens + answer.tokens, seconds + answer.seconds
-        if counts.drafts and not counts.accepted and kappa:
-            own.say("DRAFT_NEVER_ACCEPTED", f"{counts.drafts} steps")
         out = figures(counts, self.options.level, requests=sums)
         if seconds > 0:
             out["output_tok_s"] = tokens / seconds

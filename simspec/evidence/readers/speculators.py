@@ -74,8 +74,6 @@ class Speculators(TableReader):
         level = self.options.level
         own.body["pooled"] = figures(pooled, level)
         own.body["per_subset"] = {name: figures(counts, level) for name, counts in self.subsets.items()}
-        if any(identity.broken for identity in own.identities.values()):
-            own.say("IDENTITY_BROKEN", "see identities")
         own.conventions = {"acceptance_length": "bonus token included", f"{_POSITION}j": "survival, counted from 0"}
         return [own]
 

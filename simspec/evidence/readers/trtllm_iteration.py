@@ -67,10 +67,8 @@ class TrtllmIteration(ObjectReader):
         length = own.number_or_none("acceptanceLength")
         if length is not None:
             seen = f"line {place.number}: {length} and {1 + accepted / drafts:.4f}"
-            if not self.source.check(
-                "acceptanceLength = 1 + accepted / requests", abs(length - 1 - accepted / drafts) <= _TOLERANCE, seen
-            ):
-                self.doubts.add("IDENTITY_BROKEN", place, seen)
+            holds = abs(length - 1 - accepted / drafts) <= _TOLERANCE
+            self.source.check("acceptanceLength = 1 + accepted / requests", holds, seen)
         self.drafts, self.drafted, self.accepted = (
             self.drafts + drafts,
             self.drafted + drafted,
@@ -106,8 +104,6 @@ class TrtllmIteration(ObjectReader):
             own.say("KAPPA_CHANGED", f"drafted per request {', '.join(f'{k:g}' for k in sorted(kappas)[:10])}")
         if any(k != int(k) for k in kappas):
             own.say("VARIABLE_DRAFT_LENGTH", "drafted per request is not whole in some iterations")
-        if self.drafts and not self.accepted:
-            own.say("DRAFT_NEVER_ACCEPTED", f"{self.drafts} drafts")
         self.doubts.tell(own)
         if self.lost:
             own.ambiguous.append(

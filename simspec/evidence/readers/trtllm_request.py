@@ -40,10 +40,8 @@ class TrtllmRequest(ObjectReader):
         rate = own.number_or_none(NAMES[0])
         if rate is not None:
             seen = f"line {place.number}: {rate} and {accepted / drafted:.5f}"
-            if not self.source.check(
-                "acceptance_rate = accepted / drafted", abs(rate - accepted / drafted) <= _TOLERANCE, seen
-            ):
-                self.doubts.add("RATE_CONTRADICTS_COUNTS", place, seen)
+            holds = abs(rate - accepted / drafted) <= _TOLERANCE
+            self.source.check("acceptance_rate = accepted / drafted", holds, seen, "RATE_CONTRADICTS_COUNTS")
         self.requests, self.drafted, self.accepted = self.requests + 1, self.drafted + drafted, self.accepted + accepted
 
     def finish(self) -> list[Source]:
@@ -59,8 +57,6 @@ class TrtllmRequest(ObjectReader):
             own.body["given_kappa"] = {str(kappa): given_kappa(kappa, self.drafted, self.accepted)}
         own.body = {"pooled": out, "requests": self.requests, **own.body}
         own.say("KAPPA_UNKNOWN", "the metrics hold no κ")
-        if self.drafted and not self.accepted:
-            own.say("DRAFT_NEVER_ACCEPTED", f"{self.drafted} drafted tokens")
         self.doubts.tell(own)
         own.conventions = {"acceptance_rate": "accepted / drafted; falls with κ at the same alpha"}
         own.ambiguous = [

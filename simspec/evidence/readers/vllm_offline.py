@@ -79,10 +79,6 @@ class VllmOffline(LineReader):
             if rates and accepted and drafts * len(rates) == drafted:
                 told = drafts_of(accepted, drafted, f"{counted:.2f}", rates)
                 own.check("accepted = drafts·ΣS_j", told.best == drafts, f"rates {', '.join(rates)}")
-            if accepted == 0:
-                own.say("DRAFT_NEVER_ACCEPTED", f"{drafts} drafts")
-        if any(identity.broken for identity in own.identities.values()):
-            own.say("IDENTITY_BROKEN", "see identities")
         own.conventions = {
             "mean acceptance length": "bonus token included",
             "acceptance at token j": "survival, counted from 0, over all drafts",

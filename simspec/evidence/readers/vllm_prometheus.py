@@ -163,8 +163,6 @@ class VllmPrometheus(LineReader):
                 own.say("VARIABLE_DRAFT_LENGTH", short)
         else:
             own.say("KAPPA_UNKNOWN", "no series per position")
-        if counts.drafts and not counts.accepted:
-            own.say("DRAFT_NEVER_ACCEPTED", f"{counts.drafts} drafts ({seen})")
 
     def _figures(self, counts: Counts) -> dict[str, Any]:
         none = Unknown("the scrape has no counts per position")
@@ -191,8 +189,6 @@ class VllmPrometheus(LineReader):
         else:
             own.body["pooled"] = next(iter(own.body["engines"].values()))
         self.doubts.tell(own)
-        if any(identity.broken for identity in own.identities.values()):
-            own.say("IDENTITY_BROKEN", "see identities")
         own.conventions = {
             "counters": "cumulative since the start of the process: differences of scrapes",
             "position": "counted from 0",

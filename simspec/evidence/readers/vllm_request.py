@@ -105,9 +105,8 @@ class VllmRequests(ObjectReader):
                 )
             )
         for equation, holds, seen in checks:
-            if not self.source.check(equation, holds, f"line {place.number}: {seen}"):
-                code = "RATE_CONTRADICTS_COUNTS" if equation.startswith("acceptance rate") else "IDENTITY_BROKEN"
-                self.doubts.add(code, place, f"{equation}: {seen}")
+            code = "RATE_CONTRADICTS_COUNTS" if equation.startswith("acceptance rate") else "IDENTITY_BROKEN"
+            self.source.check(equation, holds, f"line {place.number}: {seen}", code)
 
     def _offered(self, own: Fields, kappa: int, steps: int, drafted: int, reached: list[int]) -> None:
         """How many drafts were offered and examined at each position, where the record tells."""
@@ -143,8 +142,6 @@ class VllmRequests(ObjectReader):
         own.body["mean_of_ratios_emitted"] = self.ratios / self.requests if self.requests else none
         own.body["pooled_emitted"] = pooled["mean_emitted_per_round"]
         self.doubts.tell(own)
-        if self.counts.drafts and not self.counts.accepted:
-            own.say("DRAFT_NEVER_ACCEPTED", f"{self.counts.drafts} rounds")
         own.conventions = {
             "mean_acceptance_length": "bonus token included",
             "draft_acceptance_rate": "accepted / drafted",

@@ -119,8 +119,6 @@ class VllmV0(LineReader):
         own.say("V0_ACCEPTED_COUNTS_POST_REJECTION", "in every line")
         if len(self.kappas) > 1:
             own.say("KAPPA_CHANGED", f"κ = {sorted(self.kappas)}")
-        if any(identity.broken for identity in own.identities.values()):
-            own.say("IDENTITY_BROKEN", "see identities")
         self.doubts.tell(own)
         own.rules = [
             "the last line of each segment counts; lines are never added",

@@ -140,9 +140,8 @@ class VllmV1(LineReader):
         value, step = (float(text[:-1]) / 100, 5.1e-4) if text.endswith("%") else (float(text), 5.1e-4)
         counted = accepted / drafted
         holds = abs(value - counted) <= step
-        seen = "" if holds else f"printed {text}, counts give {counted:.4f}"
-        if not shape.source.check("draft acceptance rate = accepted / drafted", holds, f"line {place.number}: {seen}"):
-            shape.doubts.add("RATE_CONTRADICTS_COUNTS", place, seen)
+        seen = "" if holds else f"line {place.number}: printed {text}, counts give {counted:.4f}"
+        shape.source.check("draft acceptance rate = accepted / drafted", holds, seen, "RATE_CONTRADICTS_COUNTS")
 
     def _drafts(
         self, shape: _Shape, own: Metrics, accepted: int, drafted: int, rates: list[str], place: Place
@@ -152,18 +151,15 @@ class VllmV1(LineReader):
         bonus = abs(printed - 1.0 - total) <= slack
         if not bonus and not abs(printed - total) <= slack:  # neither with nor without the bonus token; or nan
             source.check("acceptance length = 1 + ΣS_j", False, f"line {place.number}: {length} and {total:.3f}")
-            shape.doubts.add("IDENTITY_BROKEN", place, f"length {length} is neither ΣS_j = {total:.3f} nor 1 + ΣS_j")
             return Drafts(Unknown("length and rates of the line contradict each other"))
         shape.bonus[bonus] += 1
         source.check("acceptance length = 1 + ΣS_j" if bonus else "acceptance length = ΣS_j", True, "")
         falls = rates == sorted(rates, reverse=True)  # as text: one digit before the point, three after
         if not source.check("S_j never rises", falls, "" if falls else f"line {place.number}: {', '.join(rates)}"):
-            shape.doubts.add("IDENTITY_BROKEN", place, "a survival curve rises")
             return Drafts(Unknown("the printed survival rises with the position"))
         drafts = drafts_of(accepted, drafted, length if bonus else f"{printed + 1.0:.2f}", rates)
         fits = not isinstance(drafts.best, Unknown) or accepted == 0
-        if not source.check("accepted = drafts·ΣS_j", fits, f"line {place.number}: no number of drafts fits"):
-            shape.doubts.add("IDENTITY_BROKEN", place, "no number of drafts fits the printed figures")
+        source.check("accepted = drafts·ΣS_j", fits, f"line {place.number}: no number of drafts fits")
         if isinstance(drafts.best, int) and drafts.best * len(rates) != drafted:
             seen = f"{drafted} drafted in {drafts.best} drafts of up to {len(rates)}"
             shape.doubts.add("VARIABLE_DRAFT_LENGTH", place, seen)
@@ -252,8 +248,6 @@ class VllmV1(LineReader):
             if isinstance(emitted, float) and rate > 0:
                 pooled["implied_round_ms"] = 1000.0 * emitted / rate
         own.body["pooled"] = pooled
-        if pooled["accepted_tokens"] == 0 and pools:
-            own.say("DRAFT_NEVER_ACCEPTED", f"0 of {pooled['draft_tokens']} drafted tokens")
 
     def _engines(self, pools: dict[tuple[str, str, int], _Pool]) -> dict[tuple[str, str, int], str]:
         """A name for the engine of each pool; windows without one belong to the only one there is."""
