@@ -661,6 +661,21 @@ def test_an_acceptance_rate_that_moves_is_said(fit):
     assert "NON_STATIONARY" not in fit(lines("accepted,kappa", *rows(low), *rows(low)))["warn"]
 
 
+def test_requests_that_differ_are_no_movement_unless_they_are_in_order(fit):
+    """Two kinds of request, 120 of 20 rounds: mixed, and the easy ones last."""
+    rng = np.random.default_rng(3)
+    easy = rng.permutation(np.arange(120) % 2 == 0)
+
+    def table(kinds):
+        rows = [f"{a},4,r{i}" for i, kind in enumerate(kinds)
+                for a in np.minimum(rng.geometric(0.2 if kind else 0.5, 20) - 1, 4)]  # fmt: skip
+        return lines("accepted,kappa,request", *rows)
+
+    assert "NON_STATIONARY" not in fit(table(easy))["warn"]
+    assert "NON_STATIONARY" in fit(table(np.sort(easy)))["warn"]
+    assert "NON_STATIONARY" in fit(table(easy).replace(",request", ",other"))["warn"]
+
+
 # what is refused
 
 

@@ -155,7 +155,8 @@ class Rounds(TableReader):
         accepted = accepted - self._bonus(accepted, drafts, place)
         self._check(accepted, drafts, rows, place)
         _count(self.pairs, accepted, drafts)
-        self.drift.add(accepted, np.minimum(accepted + 1, drafts))
+        if sizes is None and columns.request is None:
+            self.drift.add(accepted, np.minimum(accepted + 1, drafts))
         if sizes is not None:
             owner = np.repeat(np.arange(len(sizes)), sizes)[kept]
             self._by_list(np.searchsorted(owner, np.arange(len(sizes)), side="right"), accepted, drafts)
@@ -238,8 +239,9 @@ class Rounds(TableReader):
         self.open_request, self.open_pairs = None, {}
 
     def _request_done(self, pairs: dict[int, int]) -> None:
-        rounds, _, _, reached, _, _ = _curves({key: n for key, n in pairs.items() if key >= _STEP})
+        rounds, _, accepted, reached, _, examined = _curves({key: n for key, n in pairs.items() if key >= _STEP})
         self.requests.add(rounds, reached)
+        self.drift.add(np.array([accepted]), np.array([sum(examined)]))  # requests differ: they are the unit
 
     def finish(self) -> list[Source]:
         columns = self.columns
@@ -285,7 +287,8 @@ class Rounds(TableReader):
     def _say(self, own: Source, rounds: int, accepted: int) -> None:
         chance = self.drift.chance()
         if chance is not None and chance < self.drift.FALSE_ALARM:
-            own.say("NON_STATIONARY", f"as much movement between blocks of rounds has probability {chance:.1e}")
+            unit = "requests" if self.requests.requests else "rounds"
+            own.say("NON_STATIONARY", f"as much movement between blocks of {unit} has probability {chance:.1e}")
         if rounds >= MANY_ROUNDS and accepted and not any(key % _STEP == 0 for key in self.pairs):
             own.ambiguous.append(
                 f"in none of {rounds:,} rounds was the first draft rejected: does the column count the bonus token?"
