@@ -19,8 +19,9 @@ _FEWEST_ROUNDS = 8
 class Drift:
     """Rounds in order, summed in at most 64 blocks of equal length, which doubles as the file goes on.
 
-    Requests, each with its sums, may stand for rounds.  The statistic is Σ R²/(n·v) over blocks, R the block's sum of accepted − α·examined with α of the whole file, n its
-    rounds, v the variance of one round: χ² if rounds are independent and alike.  Blocks of several lengths are tried.
+    Requests, each with its sums, may stand for rounds.  The statistic is Σ R²/(n·v) over blocks, R the block's sum of
+    accepted − α·examined with α of the whole file, n its rounds, v the variance of one round: χ² if rounds are
+    independent and alike.  Blocks of several lengths are tried.
 
     Examples
     --------

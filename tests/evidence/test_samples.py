@@ -185,6 +185,15 @@ def test_a_draft_that_never_helps_is_said(fit):
     assert "DRAFT_NEVER_ACCEPTED" in own["warn"]
 
 
+def test_early_builds_say_tokens_twice(fit):
+    doubled = (
+        vllm_v0(SMALL)
+        .replace("draft tokens:", "draft tokens tokens:")
+        .replace("emitted tokens:", "emitted tokens tokens:")
+    )
+    assert fit(lines(doubled))["segments"] == fit(lines(vllm_v0(SMALL)))["segments"]
+
+
 def test_v0_with_a_new_kappa_while_totals_go_on_is_refused(fit):
     with pytest.raises(simspec.ParameterError, match="κ changes from 3 to 5"):
         fit(lines(vllm_v0(SMALL), vllm_v0(DEEP)))
@@ -421,6 +430,14 @@ def test_the_convention_of_sglangs_rate_is_told_from_the_lines(fit):
     assert own["pooled"]["drafts"] is None
     other = fit(SAMPLES["sglang-decode-rate-draft-only"])
     assert [row["kappa_inferred"] for row in other["windows"]] == [3, 3]
+
+
+def test_a_rate_is_found_wherever_it_stands_and_never_overlooked(fit):
+    line = sglang_decode(2.85, 0.62)
+    moved = line.replace("accept rate: 0.62, ", "").replace("gen throughput", "accept rate: 0.62, gen throughput")
+    assert fit(lines(moved))["windows"] == fit(lines(line))["windows"]
+    with pytest.raises(simspec.ParameterError, match="accept rate is no number"):
+        fit(lines(line.replace("0.62", "62%")))
 
 
 def test_a_rate_that_fits_both_conventions_stays_undecided(fit):

@@ -28,9 +28,10 @@ LEAST_RATE = 0.05
 
 _BEGINNING = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 _WHOLE = re.compile(
-    r"Decode batch[.,] #running-req: (\d{1,9}), .*?\baccept len: (\d+\.\d\d), (?:accept rate: (\d+\.\d\d), )?"
-    r".*?gen throughput \(token/s\): \d+\.\d+, #queue-req: \d+"
+    r"Decode batch[.,] #running-req: (\d{1,9}), .*?\baccept len: (\d+\.\d\d), (.*?)"
+    r"gen throughput \(token/s\): \d+\.\d+, #queue-req: \d+"
 )
+_RATE = re.compile(r"\baccept rate: (\d+\.\d\d), ")
 _NEXT = re.compile(r"#queue-req: \d+")
 _RANK = re.compile(r"\bDP(\d{1,4})\b")
 _WORKER = re.compile(r"\bTP(\d{1,4})\b")
@@ -86,12 +87,17 @@ class SglangDecode(LineReader):
                 place.refuse("unknown form of SGLang's decode line")
             place.torn()
             return
+        rate = _RATE.search(found.group(3))
+        if rate is None and "accept rate" in entry:
+            place.refuse("unknown form of SGLang's decode line: the accept rate is no number of two decimals")
         worker = _WORKER.search(before)
         if worker and worker.group(1) != "0":
             self.repeated.add(place, f"TP{worker.group(1)}")
             return
         rank = _RANK.search(before)
-        self._window(int(found.group(1)), rank.group(1) if rank else None, found.group(2), found.group(3), place)
+        self._window(
+            int(found.group(1)), rank.group(1) if rank else None, found.group(2), rate.group(1) if rate else None, place
+        )
 
     def _window(self, running: int, rank: str | None, length: str, rate: str | None, place: Place) -> None:
         kind = self.kinds.setdefault(rate is not None, _Kind())

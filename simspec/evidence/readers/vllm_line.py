@@ -31,6 +31,8 @@ VALUES = {
         ("Number of accepted tokens", _COUNT, r"(?!\d)"),
         ("Number of draft tokens", _COUNT, r"(?!\d)"),
         ("Number of emitted tokens", _COUNT, r"\."),
+        ("Number of draft tokens tokens", _COUNT, r"(?!\d)"),
+        ("Number of emitted tokens tokens", _COUNT, r"\."),
     )
 }
 """Field → its value and what closes it.  A value followed by its close is whole even if the line breaks off there."""
@@ -88,11 +90,13 @@ class Metrics:
 
 def metrics(text: str, place: Place) -> list[Metrics]:
     """The whole entries in a line, torn ones reported to ``place``; more than one where lines ran together."""
-    starts = [found.end() for found in _MARK.finditer(text)]
+    text = text.replace(" tokens tokens: ", " tokens: ")  # early builds say the word twice
+    entries = _MARK.split(text)[1:]
     out = []
-    for i, start in enumerate(starts):
-        last = i + 1 == len(starts)
-        entry = text[start:] if last else _MARK.split(text)[i + 1]
+    for i, entry in enumerate(entries):
+        last = i + 1 == len(entries)
+        if not (last or entry):  # the mark itself twice
+            continue
         own = _entry(entry, place, place.whole if last else False)
         if own is None:
             place.torn()
