@@ -527,6 +527,13 @@ def test_statistics_are_cumulative_and_drafters_are_kept_apart(fit):
     assert "COUNTER_RESET" in again["warn"]
 
 
+def test_requests_in_the_log_cluster_the_intervals_if_they_are_all(fit):
+    listed = fit(lines(llamacpp_request(SMALL), llamacpp_request(OTHER, 2), llamacpp_statistics(BOTH)))
+    assert listed["pooled"]["intervals"]["method"].startswith("clustered by request")
+    some = fit(lines(llamacpp_request(SMALL), llamacpp_statistics(BOTH)))
+    assert some["pooled"]["intervals"]["method"].startswith("binomial")
+
+
 def test_the_old_server_line_has_no_drafts(fit):
     own = fit(llamacpp_old(SMALL))
     row = own["per_task"]["5"]

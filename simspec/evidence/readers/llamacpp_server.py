@@ -10,6 +10,7 @@ from simspec.evidence.block import Counts, figures
 from simspec.evidence.readers.base import MOST_GROUPS, Doubts, LineReader, Place, any_in, lines_in
 from simspec.evidence.readers.counts import drafts_of
 from simspec.evidence.source import MOST_ROWS, Rows, Source, Unknown
+from simspec.stats.request_sums import RequestSums
 
 NEW, OLD = "llamacpp-server-per-position", "llamacpp-server-rate"
 _BEGINNING = re.compile(r"(?:\[\d+\] )?\d+\.\d\d\.\d{3}\.\d{3} [IWED] |(?<![IWED] )(?:slot|srv) +\w+:")
@@ -59,6 +60,7 @@ class LlamacppServer(LineReader):
     last: dict[str, _Statistics] = field(default_factory=dict)
     segments: Rows = field(default_factory=Rows)
     sums: Counts = field(default_factory=Counts)
+    by_request: RequestSums = field(default_factory=RequestSums)
     slack: int = 0
     emitted: int = 0
     requests: int = 0
@@ -142,6 +144,7 @@ class LlamacppServer(LineReader):
             self.doubts.add("SHORT_LAST_DRAFT", place, f"{drafted} drafted in {told.best} drafts of up to {len(rates)}")
         counts = Counts(len(rates), told.best, drafted, accepted, told.reached)
         self.sums.add(counts)
+        self.by_request.add(told.best, told.reached)
         self.slack += told.slack
         row = figures(counts, self.options.level, slack=told.slack) if self._listing else {}
         if timed:
@@ -270,7 +273,8 @@ class LlamacppServer(LineReader):
             total = sum(counts.reached)
             near = abs(total - totals.accepted) <= len(rates) * max(1, slack)
             own.check("#acc tokens = drafts·ΣS_j", near, f"{name}: {totals.accepted} and {total}")
-            out = figures(counts, self.options.level, slack=slack)
+            same = self.sums.drafts == counts.drafts and self.sums.reached == counts.reached  # all requests are listed
+            out = figures(counts, self.options.level, requests=self.by_request if same else None, slack=slack)
         if totals.draft_ms is not None and totals.drafts:
             out["draft_ms_per_round"] = totals.draft_ms / totals.drafts
         return out
@@ -287,7 +291,7 @@ class LlamacppServer(LineReader):
         if self.old:
             hidden = dict.fromkeys(("kappa", "drafts", "reached"), Unknown("the lines have no number of drafts"))
             self.source.say("KAPPA_UNKNOWN", "accepted and generated counts only")
-        return figures(self.sums, self.options.level, hidden, slack=self.slack)
+        return figures(self.sums, self.options.level, hidden, self.by_request, self.slack)
 
 
 def _close(text: str, value: float, tolerance: float) -> bool:
