@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,6 +125,49 @@ def _share(counts: Counts, top: str, bottom: str, hidden: Mapping[str, Unknown])
         return reason
     over = int(getattr(counts, bottom))
     return int(getattr(counts, top)) / over if over else Unknown("there is nothing to divide by")
+
+
+def added(parts: Iterable[Counts]) -> Counts:
+    """All parts as one."""
+    total = Counts()
+    for part in parts:
+        total.add(part)
+    return total
+
+
+def pooled_figures(
+    parts: Collection[Counts], level: float, requests: RequestSums | None = None, slack: int = 0
+) -> dict[str, Any]:
+    """Figures of parts that may differ in κ: at deep positions each has another denominator, so survival is none.
+
+    Examples
+    --------
+    >>> own = pooled_figures([Counts(1, 10, 10, 6, [6]), Counts(2, 10, 20, 9, [6, 3])], 0.95)
+    >>> own["survival"].reason, own["offered_at_position"], own["cond_alpha_given_offered"]
+    ('κ changes: positions beyond the κ of a round are unobserved; see segments', [20, 10], [0.6, 0.5])
+    """
+    parts = [part for part in parts if part.drafts]
+    counts, kappas = added(parts), sorted({part.kappa for part in parts})
+    hidden = {}
+    if len(kappas) != 1:
+        hidden["kappa"] = Unknown(f"κ changes: {kappas[:20]}" if kappas else "no round with drafts")
+    out = figures(counts, level, hidden, requests, slack)
+    if len(kappas) > 1:
+        reason = Unknown("κ changes: positions beyond the κ of a round are unobserved; see segments")
+        out |= {"survival": reason, "cond_alpha": reason}
+        out.pop("intervals", None)
+    if any(part.kappa * part.drafts != part.draft_tokens for part in parts):
+        reason = Unknown("drafts are shorter than κ at times, and how many reach a position is not in the source")
+        out |= {"offered_at_position": reason, "cond_alpha_given_offered": reason}
+    elif len(kappas) > 1:
+        deep = [[part for part in parts if part.kappa > j] for j in range(kappas[-1])]
+        examined = [sum([part.drafts, *part.reached][j] for part in own) for j, own in enumerate(deep)]
+        out["offered_at_position"] = [sum(part.drafts for part in own) for own in deep]
+        out["cond_alpha_given_offered"] = [
+            count / risk if risk else Unknown("never examined")
+            for count, risk in zip(counts.reached, examined, strict=True)
+        ]
+    return out
 
 
 def alpha_from_mean(mean: float, kappa: int) -> float | Unknown:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,13 @@ class Source:
                 own.first_broken = seen
                 self.say(code, f"{equation}: {seen}")
         return holds
+
+    def several_kappas(self, kappas: Collection[int]) -> bool:
+        """Say it, if there are several."""
+        if len(kappas) > 1:
+            self.say("KAPPA_CHANGED", f"κ = {', '.join(map(str, sorted(kappas)[:20]))}")
+            self.say("CENSORED_BY_KAPPA", "use segments, or cond_alpha_given_offered")
+        return len(kappas) > 1
 
     def ask(self) -> None:
         """What every source is asked at the end: was anything accepted at all?"""

@@ -404,6 +404,29 @@ def test_requests_are_pooled_by_counts_and_their_mean_is_kept_beside(fit):
     assert "REQUEST_WITHOUT_SPEC" in own["warn"]
 
 
+@pytest.mark.parametrize("write", [vllm_request, sglang_meta])
+def test_requests_of_different_kappa_have_no_common_survival(fit, write):
+    own = fit(lines(write(SMALL, "a"), write(DEEP, "b"), write(OTHER, "c")))
+    pooled = own.get("pooled") or own["pooled_with_histogram"]
+    assert pooled["survival"] is None
+    assert pooled["drafts"] == BOTH.drafts + DEEP.drafts
+    assert pooled["offered_at_position"] == [BOTH.drafts + DEEP.drafts] * 3 + [DEEP.drafts] * 2
+    assert pooled["cond_alpha_given_offered"][4] == DEEP.reached[4] / DEEP.reached[3]
+    agrees(own["segments"][0], BOTH)
+    agrees(own["segments"][1], DEEP)
+    assert {"KAPPA_CHANGED", "CENSORED_BY_KAPPA"} <= set(own["warn"])
+
+
+def test_a_request_without_kappa_is_counted_with_those_it_may_belong_to(fit):
+    """Its longest draft was two: at κ = 3 that is short, not another κ."""
+    short = vllm_request(Truth((10, 5, 4)), "a", num_spec_tokens=None)
+    own = fit(lines(short, vllm_request(SMALL, "b")))
+    assert own["pooled"]["kappa"] == 3
+    assert own["pooled"]["accepted_at_position"] == [SMALL.reached[0] + 9, SMALL.reached[1] + 4, SMALL.reached[2]]
+    assert own["pooled"]["cond_alpha_given_offered"] is None
+    assert "KAPPA_CHANGED" not in own["warn"]
+
+
 def test_a_request_that_stands_twice_counts_once(fit):
     own = fit(lines(vllm_request(SMALL, "a"), vllm_request(SMALL, "a"), vllm_request(SMALL, "b")))
     assert own["pooled"]["drafts"] == 2 * SMALL.drafts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from simspec.evidence.block import LONGEST_DRAFT, Counts, figures, reached_of
+from simspec.evidence.block import LONGEST_DRAFT, Counts, figures, pooled_figures, reached_of
 from simspec.evidence.readers.base import Doubts, Fields, ObjectReader, Once, Place
 from simspec.evidence.source import Rows, Source, Unknown
 from simspec.model.errors import shown
@@ -24,7 +24,7 @@ class SglangMeta(ObjectReader):
     """Requests with a histogram are pooled; of the others only tokens per round are known."""
 
     shapes = (SHAPE,)
-    counts: Counts = field(default_factory=Counts)
+    parts: dict[int, Counts] = field(default_factory=dict)
     requests: RequestSums = field(default_factory=RequestSums)
     rows: Rows = field(default_factory=Rows)
     completion: int = 0
@@ -129,25 +129,26 @@ class SglangMeta(ObjectReader):
                 f"a histogram of {len(histogram)} bins that adds up to {sum(histogram)} does not fit {rounds} rounds"
             )
         reached = reached_of(histogram)
-        if self.counts.kappa not in (0, kappa):
-            self.doubts.add("KAPPA_CHANGED", place, f"κ = {self.counts.kappa} and {kappa}")
-            self.doubts.add("CENSORED_BY_KAPPA", place, "the survival of a deep position is over all rounds")
         drafted = proposed if proposed is not None else kappa * rounds
         if drafted > kappa * rounds:
             self.doubts.add("TREE_DRAFTER", place, f"{drafted} proposed in {rounds} rounds of depth {kappa}")
         elif drafted < kappa * rounds:
             self.doubts.add("VARIABLE_DRAFT_LENGTH", place, f"{drafted} proposed in {rounds} rounds of up to {kappa}")
-        self.counts.add(Counts(kappa, rounds, drafted, sum(reached), reached))
+        self.parts.setdefault(kappa, Counts(kappa)).add(Counts(kappa, rounds, drafted, sum(reached), reached))
         self.requests.add(rounds, reached)
 
     def finish(self) -> list[Source]:
         own = self.source
-        none = Unknown("no request has a histogram")
-        hidden: dict[str, Unknown] = {}
-        if self.counts.drafts == 0:
+        level = self.options.level
+        if self.parts:
+            own.body["pooled_with_histogram"] = pooled_figures(self.parts.values(), level, self.requests)
+        else:
+            none = Unknown("no request has a histogram")
             hidden = dict.fromkeys(("kappa", "drafts", "draft_tokens", "accepted", "reached"), none)
+            own.body["pooled_with_histogram"] = figures(Counts(), level, hidden)
             own.say("KAPPA_UNKNOWN", "no request has a histogram")
-        own.body["pooled_with_histogram"] = figures(self.counts, self.options.level, hidden, self.requests)
+        if own.several_kappas(self.parts):
+            own.body["segments"] = [figures(part, level) for _, part in sorted(self.parts.items())]
         pooled: Any = self.completion / self.rounds if self.rounds else Unknown("no request with rounds and tokens")
         own.body["pooled_emitted"] = pooled
         self.rows.put(own.body, "per_request")

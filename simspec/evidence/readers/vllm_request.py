@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from simspec.evidence.block import LONGEST_DRAFT, Counts, add_into, figures, reached_of
+from simspec.evidence.block import LONGEST_DRAFT, Counts, add_into, figures, pooled_figures, reached_of
 from simspec.evidence.readers.base import Doubts, Fields, ObjectReader, Once, Place, checked_count
 from simspec.evidence.source import Rows, Source, Unknown
 from simspec.model.errors import shown
@@ -20,7 +20,8 @@ class VllmRequests(ObjectReader):
     """Counts are pooled; the mean of per-request ratios is another number and is kept beside."""
 
     shapes = (SHAPE,)
-    counts: Counts = field(default_factory=Counts)
+    parts: dict[int, Counts] = field(default_factory=dict)
+    unstated: Counts = field(default_factory=Counts)
     sums: RequestSums = field(default_factory=RequestSums)
     emitted: Rows = field(default_factory=Rows)
     ratios: float = 0.0
@@ -53,18 +54,18 @@ class VllmRequests(ObjectReader):
             self.doubts.add("REQUEST_WITHOUT_SPEC", place)
             self.emitted.append(Unknown("the request had no speculative round"))
             return
-        histogram, kappa = _histogram(own), own.count_or_none("num_spec_tokens")
-        kappa = self._kappa(kappa, histogram, drafted, steps, place)
-        if accepted > drafted or len(histogram) > kappa + 1 or drafted > kappa * steps:
-            place.refuse(f"{accepted} accepted of {drafted} drafted in {steps} steps of up to {kappa} do not fit")
+        histogram, given = _histogram(own), own.count_or_none("num_spec_tokens")
+        kappa = self._kappa(given, histogram, drafted, steps, place)
+        place.fits(accepted, drafted, steps, kappa)
         self._check(own, histogram, steps, accepted, drafted, place)
         if sum(histogram) != steps:
             place.refuse(f"the histogram adds up to {sum(histogram)}, not to the {steps} steps")
         reached = reached_of([*histogram, *[0] * (kappa + 1 - len(histogram))])
         if drafted != kappa * steps:
             self.doubts.add("VARIABLE_DRAFT_LENGTH", place, f"{drafted} drafted in {steps} steps of up to {kappa}")
-        self._offered(own, kappa, steps, drafted, reached)
-        self.counts.add(Counts(kappa, steps, drafted, sum(reached), reached))
+        self._offered(own, given, steps, drafted, reached)
+        part = self.unstated if given is None else self.parts.setdefault(given, Counts(given))
+        part.add(Counts(kappa, steps, drafted, sum(reached), reached))
         self.sums.add(steps, reached)
         self.emitted.append(1.0 + accepted / steps)
         self.ratios += 1.0 + accepted / steps
@@ -108,9 +109,10 @@ class VllmRequests(ObjectReader):
             code = "RATE_CONTRADICTS_COUNTS" if equation.startswith("acceptance rate") else "IDENTITY_BROKEN"
             self.source.check(equation, holds, f"line {place.number}: {seen}", code)
 
-    def _offered(self, own: Fields, kappa: int, steps: int, drafted: int, reached: list[int]) -> None:
+    def _offered(self, own: Fields, given: int | None, steps: int, drafted: int, reached: list[int]) -> None:
         """How many drafts were offered and examined at each position, where the record tells."""
-        if drafted == kappa * steps:
+        kappa = len(reached)
+        if given is not None and drafted == kappa * steps:
             add_into(self.offered, [steps] * kappa)
             add_into(self.examined, [steps, *reached][:kappa])
         elif isinstance(own.record.get("per_step_drafted"), list) and isinstance(
@@ -128,15 +130,19 @@ class VllmRequests(ObjectReader):
 
     def finish(self) -> list[Source]:
         own = self.source
-        pooled = figures(self.counts, self.options.level, requests=self.sums)
-        if "VARIABLE_DRAFT_LENGTH" in self.doubts.seen:
-            hidden = Unknown("drafts are shorter than κ at times, and how many reach a position is not in the records")
-            pooled["offered_at_position"] = self.offered if self.all_offered else hidden
-            pooled["cond_alpha_given_offered"] = hidden
-            if self.all_offered:
-                pairs = zip(self.counts.reached, self.examined, strict=True)
-                pooled["cond_alpha_given_offered"] = [r / e if e else Unknown("never examined") for r, e in pairs]
+        level = self.options.level
+        if self.unstated.drafts:  # the longest draft seen is a lower bound of κ: that of the others, if it can be
+            least = self.unstated.kappa
+            kappa = min((kappa for kappa in self.parts if kappa >= least), default=least)
+            self.parts.setdefault(kappa, Counts(kappa)).add(self.unstated)
+        pooled = pooled_figures(self.parts.values(), level, self.sums)
+        if "VARIABLE_DRAFT_LENGTH" in self.doubts.seen and self.all_offered:
+            pairs = zip(pooled["accepted_at_position"], self.examined, strict=True)
+            pooled["offered_at_position"] = self.offered
+            pooled["cond_alpha_given_offered"] = [r / e if e else Unknown("never examined") for r, e in pairs]
         own.body["pooled"] = pooled
+        if own.several_kappas(self.parts):
+            own.body["segments"] = [figures(part, level) for _, part in sorted(self.parts.items())]
         self.emitted.put(own.body, "per_request_emitted")
         none = Unknown("no request had a speculative round")
         own.body["mean_of_ratios_emitted"] = self.ratios / self.requests if self.requests else none

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from simspec.evidence.block import Counts, figures, given_kappa
+from simspec.evidence.block import Counts, added, figures, given_kappa, pooled_figures
 from simspec.evidence.readers.base import MOST_GROUPS, Doubts, LineReader, Place
 from simspec.evidence.readers.counts import Drafts, drafts_of
 from simspec.evidence.readers.vllm_line import MARKS, Metrics, metrics
@@ -211,7 +211,7 @@ class VllmV1(LineReader):
         return own
 
     def _without_kappa(self, shape: _Shape) -> dict[str, Any]:
-        counts = _sum(shape.pools.values())
+        counts = added([pool.counts for pool in shape.pools.values()])
         hidden = dict.fromkeys(("kappa", "drafts", "reached"), _NO_KAPPA)
         out: dict[str, Any] = {"pooled": figures(counts, self.options.level, hidden)}
         kappa = self.options.kappa
@@ -227,10 +227,8 @@ class VllmV1(LineReader):
             own.body["windows_without_drafts"] = lost
         kappas = sorted({key[2] for key in pools})
         names = self._engines(pools)
-        pooled = _pool(list(pools.values()), level)
-        if len(kappas) > 1:
-            own.say("KAPPA_CHANGED", f"κ = {kappas}")
-            own.say("CENSORED_BY_KAPPA", "the survival of a deep position is over the windows that drafted so far")
+        pooled = _pool(pools.values(), level)
+        if own.several_kappas(kappas):
             own.body["segments"] = [
                 _pool([pool for key, pool in pools.items() if key[2] == kappa], level) for kappa in kappas
             ]
@@ -277,39 +275,11 @@ def _counts(own: Metrics) -> tuple[int, int]:
     return int(fields[names[0]]), int(fields[names[1]])
 
 
-def _sum(pools: Iterable[_Pool]) -> Counts:
-    total = Counts()
-    for pool in pools:
-        total.add(pool.counts)
-    return total
-
-
-def _pool(pools: list[_Pool], level: float) -> dict[str, Any]:
-    """Windows added up; at several κ the deep positions have another denominator each."""
-    counts, kappas = _sum(pools), sorted({pool.counts.kappa for pool in pools})
-    hidden = {}
-    if len(kappas) != 1:
-        hidden["kappa"] = Unknown(f"κ changes: {kappas}" if kappas else "no window with drafts")
-    out = figures(counts, level, hidden, slack=sum(pool.slack for pool in pools))
+def _pool(pools: Collection[_Pool], level: float) -> dict[str, Any]:
+    """Windows added up."""
+    out = pooled_figures([pool.counts for pool in pools], level, slack=sum(pool.slack for pool in pools))
     low, high = sum(pool.low for pool in pools), sum(pool.high for pool in pools)
-    if low < high:
-        out["drafts_range"] = [low, high]
-    full = all(pool.counts.kappa * pool.counts.drafts == pool.counts.draft_tokens for pool in pools)
-    if len(kappas) > 1:
-        reason = Unknown("κ changes: positions beyond the κ of a window are unobserved; see segments")
-        out |= {"survival": reason, "cond_alpha": reason}
-        out.pop("intervals", None)
-    if not full:
-        reason = Unknown("drafts are shorter than κ at times, and how many reach a position is not in the log")
-        out |= {"offered_at_position": reason, "cond_alpha_given_offered": reason}
-    elif len(kappas) > 1:
-        deep = [[pool.counts for pool in pools if pool.counts.kappa > j] for j in range(kappas[-1])]
-        examined = [sum([c.drafts, *c.reached][j] for c in own) for j, own in enumerate(deep)]
-        out["offered_at_position"] = [sum(c.drafts for c in own) for own in deep]
-        out["cond_alpha_given_offered"] = [
-            count / e if e else Unknown("never examined") for count, e in zip(counts.reached, examined, strict=True)
-        ]
-    return out
+    return out | ({"drafts_range": [low, high]} if low < high else {})
 
 
 def _conventions(own: Source, shape: _Shape) -> None:
