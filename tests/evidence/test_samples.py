@@ -359,6 +359,23 @@ def test_a_restart_between_scrapes_takes_the_new_value(fit):
     assert "COUNTER_RESET" in own["warn"]
 
 
+def test_a_restart_with_another_kappa_has_no_common_survival(fit):
+    again = Truth(tuple(2 * n for n in DEEP.histogram))
+    own = fit(vllm_scrape({"0": SMALL}), vllm_scrape({"0": BOTH}), vllm_scrape({"0": DEEP}, created=1.6e9),
+              vllm_scrape({"0": again}, created=1.6e9))  # fmt: skip
+    agrees(own["delta_t0_t1"]["0"], OTHER)
+    agrees(own["delta_t2_t3"]["0"], DEEP)
+    assert own["engines"]["0"]["survival"] is None
+    assert own["engines"]["0"]["offered_at_position"][4] == again.drafts
+    assert {"COUNTER_RESET", "KAPPA_CHANGED", "CENSORED_BY_KAPPA"} <= set(own["warn"])
+
+
+def test_a_restart_with_a_shorter_draft_is_no_torn_scrape(fit):
+    own = fit(vllm_scrape({"0": DEEP}), vllm_scrape({"0": SMALL}, created=1.6e9))
+    agrees(own["delta_t0_t1"]["0"], SMALL)
+    assert "TRUNCATED_LINE_DROPPED" not in own["warn"]
+
+
 def test_scrapes_out_of_order_are_refused(fit):
     with pytest.raises(simspec.ParameterError, match="in order of time"):
         fit(vllm_scrape({"0": BOTH}), vllm_scrape({"0": SMALL}))
@@ -555,6 +572,12 @@ def test_requests_in_the_log_cluster_the_intervals_if_they_are_all(fit):
     assert listed["pooled"]["intervals"]["method"].startswith("clustered by request")
     some = fit(lines(llamacpp_request(SMALL), llamacpp_statistics(BOTH)))
     assert some["pooled"]["intervals"]["method"].startswith("binomial")
+
+
+def test_requests_with_different_draft_lengths_have_no_common_survival(fit):
+    own = fit(lines(llamacpp_request(SMALL), llamacpp_request(DEEP, 2)))
+    assert own["pooled"]["survival"] is None
+    assert "CENSORED_BY_KAPPA" in own["warn"]
 
 
 def test_the_old_server_line_has_no_drafts(fit):

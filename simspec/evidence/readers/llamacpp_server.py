@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from simspec.evidence.block import Counts, figures
+from simspec.evidence.block import Counts, figures, pooled_figures
 from simspec.evidence.readers.base import MOST_GROUPS, Doubts, LineReader, Place, any_in, lines_in
 from simspec.evidence.readers.counts import drafts_of
 from simspec.evidence.source import MOST_ROWS, Rows, Source, Unknown
@@ -60,6 +60,7 @@ class LlamacppServer(LineReader):
     last: dict[str, _Statistics] = field(default_factory=dict)
     segments: Rows = field(default_factory=Rows)
     sums: Counts = field(default_factory=Counts)
+    parts: dict[int, Counts] = field(default_factory=dict)
     by_request: RequestSums = field(default_factory=RequestSums)
     slack: int = 0
     emitted: int = 0
@@ -144,6 +145,7 @@ class LlamacppServer(LineReader):
             self.doubts.add("SHORT_LAST_DRAFT", place, f"{drafted} drafted in {told.best} drafts of up to {len(rates)}")
         counts = Counts(len(rates), told.best, drafted, accepted, told.reached)
         self.sums.add(counts)
+        self.parts.setdefault(counts.kappa, Counts(counts.kappa)).add(counts)
         self.by_request.add(told.best, told.reached)
         self.slack += told.slack
         row = figures(counts, self.options.level, slack=told.slack) if self._listing else {}
@@ -287,11 +289,12 @@ class LlamacppServer(LineReader):
             self.source.check("requests add up to the statistics", self.sums.accepted == accepted, "accepted tokens")
 
     def _pooled_requests(self) -> dict[str, Any]:
-        hidden = {}
         if self.old:
             hidden = dict.fromkeys(("kappa", "drafts", "reached"), Unknown("the lines have no number of drafts"))
             self.source.say("KAPPA_UNKNOWN", "accepted and generated counts only")
-        return figures(self.sums, self.options.level, hidden, self.by_request, self.slack)
+            return figures(self.sums, self.options.level, hidden)
+        self.source.several_kappas(self.parts)
+        return pooled_figures(self.parts.values(), self.options.level, self.by_request, self.slack)
 
 
 def _close(text: str, value: float, tolerance: float) -> bool:

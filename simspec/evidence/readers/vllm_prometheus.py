@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from simspec.evidence.block import Counts, figures
+from simspec.evidence.block import Counts, added, figures, pooled_figures
 from simspec.evidence.readers.base import MOST_GROUPS, Doubts, LineReader, Place
 from simspec.evidence.readers.exposition import Series, series
 from simspec.evidence.source import MOST_ROWS, Source, Unknown
@@ -32,16 +33,17 @@ class _Engine:
         """Whether no series is missing: accepted tokens by position must account for all of them."""
         if len(self.counts) < len(_COUNTERS) or sorted(self.reached) != list(range(len(self.reached))):
             return False
-        if before is not None and len(self.reached) < len(before.reached):
+        if before is not None and len(self.reached) < len(before.reached) and not self.restarted(before):
             return False
         accepted, by_position = self.counts["accepted_tokens"], sum(self.reached.values())
         return not self.reached or by_position >= _RACE * accepted - _FEW
 
-    def fell(self, before: _Engine) -> bool:
-        """Whether any counter is below what it was."""
-        return any(self.counts[name] < count for name, count in before.counts.items()) or any(
-            self.reached[j] < count for j, count in before.reached.items()
+    def restarted(self, before: _Engine) -> bool:
+        """Whether the process began anew, or any counter is below what it was."""
+        fell = any(self.counts[name] < count for name, count in before.counts.items()) or any(
+            self.reached.get(j, count) < count for j, count in before.reached.items()
         )
+        return fell or (None not in (self.created, before.created) and self.created != before.created)
 
     def since(self, before: _Engine | None) -> Counts:
         """What happened after ``before``, or since the start."""
@@ -68,7 +70,7 @@ class VllmPrometheus(LineReader):
     left_out: int = 0
     model: str | None = None
     body: dict[str, Any] = field(default_factory=dict)
-    totals: dict[str, Counts] = field(default_factory=dict)
+    totals: dict[str, dict[int, Counts]] = field(default_factory=dict)
     doubts: Doubts = field(default_factory=Doubts)
     source: Source = field(default_factory=lambda: Source(SHAPE, "vLLM V1 /metrics"))
 
@@ -90,7 +92,7 @@ class VllmPrometheus(LineReader):
         self.seen.add(own.key)
         engine = self._engine(own, place)
         if created:
-            engine.created = own.value
+            engine.created = own.value if base == "drafts" else engine.created
         elif base == _POSITIONS:
             position = own.labels.get("position", "")
             if not (position.isascii() and position.isdigit() and len(position) < 5):
@@ -137,7 +139,7 @@ class VllmPrometheus(LineReader):
         """What one engine did since the scrape before, or, in the first, since its start."""
         before = self.last.get(name)
         self.reset.discard(name)
-        if before is not None and now.fell(before):
+        if before is not None and now.restarted(before):
             if now.created is not None and now.created == before.created:
                 place.refuse("counters fall although the process did not restart: give the scrapes in order of time")
             self.doubts.add("COUNTER_RESET", place, f"engine {name}")
@@ -145,9 +147,12 @@ class VllmPrometheus(LineReader):
             before = None
         counts = now.since(before)
         if self.scrapes:
-            self.totals.setdefault(name, Counts()).add(counts)
+            self._add(name, counts)
         self._check(counts, place)
         return counts
+
+    def _add(self, name: str, counts: Counts) -> None:
+        self.totals.setdefault(name, {}).setdefault(counts.kappa, Counts(counts.kappa)).add(counts)
 
     def _check(self, counts: Counts, place: Place) -> None:
         own, kappa, reached = self.source, counts.kappa, counts.reached
@@ -169,6 +174,11 @@ class VllmPrometheus(LineReader):
         hidden = {} if counts.kappa else {"kappa": none, "reached": none}
         return figures(counts, self.options.level, hidden)
 
+    def _total(self, parts: Collection[Counts]) -> dict[str, Any]:
+        if all(part.kappa for part in parts):
+            return pooled_figures(parts, self.options.level)
+        return self._figures(replace(added(list(parts)), kappa=0))
+
     def finish(self) -> list[Source]:
         if self.scrapes == 0:
             return []
@@ -177,17 +187,15 @@ class VllmPrometheus(LineReader):
         if self.left_out:
             own.body["deltas_left_out"] = self.left_out
         if not self.totals:
-            self.totals = {name: engine.since(None) for name, engine in self.last.items()}
+            for name, engine in self.last.items():
+                self._add(name, engine.since(None))
             own.ambiguous.append("one scrape alone holds the lifetime: warm-up and every past κ are in it")
-        own.body["engines"] = {name: self._figures(counts) for name, counts in self.totals.items()}
+        own.body["engines"] = {name: self._total(parts.values()) for name, parts in self.totals.items()}
+        parts = [part for engine in self.totals.values() for part in engine.values()]
+        own.body["pooled"] = self._total(parts)
+        own.several_kappas({part.kappa for part in parts if part.drafts})
         if len(self.totals) > 1:
-            pool = Counts()
-            for counts in self.totals.values():
-                pool.add(counts)
-            own.body["pooled"] = self._figures(pool)
             own.say("MULTI_ENGINE_POOLING", f"engines {', '.join(sorted(self.totals))}")
-        else:
-            own.body["pooled"] = next(iter(own.body["engines"].values()))
         self.doubts.tell(own)
         own.conventions = {
             "counters": "cumulative since the start of the process: differences of scrapes",
