@@ -194,6 +194,12 @@ def test_early_builds_say_tokens_twice(fit):
     assert fit(lines(doubled))["segments"] == fit(lines(vllm_v0(SMALL)))["segments"]
 
 
+def test_a_mark_that_stands_twice_is_no_torn_line(fit):
+    own = fit(lines(vllm_current(SMALL).replace("SpecDecoding metrics: ", "SpecDecoding metrics: " * 2)))
+    agrees(own["pooled"], SMALL)
+    assert own["warn"] == []
+
+
 def test_v0_with_a_new_kappa_while_totals_go_on_is_refused(fit):
     with pytest.raises(simspec.ParameterError, match="κ changes from 3 to 5"):
         fit(lines(vllm_v0(SMALL), vllm_v0(DEEP)))
@@ -283,6 +289,7 @@ def test_a_changing_kappa_keeps_segments_and_censors(fit):
     own = fit(lines(vllm_current(SMALL), vllm_current(DEEP)))
     assert own["pooled"]["kappa"] is None
     assert own["pooled"]["survival"] is None
+    assert "intervals" not in own["pooled"]
     assert [block["kappa"] for block in own["segments"]] == [3, 5]
     agrees(own["segments"][1], DEEP)
     assert {"KAPPA_CHANGED", "CENSORED_BY_KAPPA"} <= set(own["warn"])
@@ -442,6 +449,14 @@ def test_a_request_without_kappa_is_counted_with_those_it_may_belong_to(fit):
     assert own["pooled"]["accepted_at_position"] == [SMALL.reached[0] + 9, SMALL.reached[1] + 4, SMALL.reached[2]]
     assert own["pooled"]["cond_alpha_given_offered"] is None
     assert "KAPPA_CHANGED" not in own["warn"]
+    full = vllm_request(OTHER, "a", num_spec_tokens=None)
+    own = fit(lines(full, vllm_request(SMALL, "b"), vllm_request(DEEP, "c")))
+    agrees(own["segments"][0], BOTH)
+    steps = {"per_step_accepted": [1, 0], "per_step_drafted": [3, 1], "acceptance_histogram": None, "num_spec_steps": 2,
+             "num_accepted_draft_tokens": 1, "num_draft_tokens": 4, "mean_acceptance_length": None,
+             "draft_acceptance_rate": None}  # fmt: skip
+    own = fit(lines(short, vllm_request(SMALL, "b", **steps)))
+    assert own["pooled"]["cond_alpha_given_offered"] is None
 
 
 def test_a_request_that_stands_twice_counts_once(fit):
@@ -570,7 +585,8 @@ def test_statistics_are_cumulative_and_drafters_are_kept_apart(fit):
 def test_requests_in_the_log_cluster_the_intervals_if_they_are_all(fit):
     listed = fit(lines(llamacpp_request(SMALL), llamacpp_request(OTHER, 2), llamacpp_statistics(BOTH)))
     assert listed["pooled"]["intervals"]["method"].startswith("clustered by request")
-    some = fit(lines(llamacpp_request(SMALL), llamacpp_statistics(BOTH)))
+    more = Truth(tuple(a + b for a, b in zip(BOTH.histogram, SMALL.histogram, strict=True)))
+    some = fit(lines(llamacpp_request(SMALL), llamacpp_request(OTHER, 2), llamacpp_statistics(more)))
     assert some["pooled"]["intervals"]["method"].startswith("binomial")
 
 
@@ -643,6 +659,8 @@ def test_shares_of_gptfast_are_a_law_not_a_survival(fit):
 def test_ignored_drafts_give_two_rates(fit):
     own = fit(SAMPLES["lmstudio-stats"])
     assert own["pooled"]["acceptance_of_total"] == 0.6
+    assert own["pooled"]["drafts_upper"] == 33
+    assert own["pooled"]["mean_emitted_per_round_lower"] == pytest.approx(63 / 33)
     assert own["pooled"]["acceptance_of_verified"] == pytest.approx(30 / 45)
     assert set(own["warn"]) == {"IGNORED_DRAFTS", "KAPPA_UNKNOWN"}
 
