@@ -152,10 +152,12 @@ def _read_records(text: Text, place: Place, options: Options) -> list[ObjectRead
 
 def _read_lines(text: Text, place: Place, options: Options, shared: Shared) -> list[LineReader]:
     readers = [shared.get(kind) or kind(options) for kind in LINE_READERS]
+    marks = {mark for reader in readers for mark in reader.marks}
     touched: dict[int, LineReader] = {}
     for block in text.blocks():
-        active = [(reader, tuple(mark for mark in reader.marks if mark in block)) for reader in readers]
-        active = [(reader, marks) for reader, marks in active if marks or reader.inside]
+        present = {mark for mark in marks if mark in block}
+        active = [(reader, tuple(mark for mark in reader.marks if mark in present)) for reader in readers]
+        active = [(reader, own) for reader, own in active if own or reader.inside]
         if not active:
             place.number += block.count(b"\n")
             continue
@@ -166,8 +168,8 @@ def _read_lines(text: Text, place: Place, options: Options, shared: Shared) -> l
         last = len(lines) - 1
         for i, line in enumerate(lines):
             place.number += 1
-            for reader, marks in active:
-                if reader.inside or any_in(marks, line):
+            for reader, own in active:
+                if reader.inside or any_in(own, line):
                     place.whole = ended or i < last
                     touched[id(reader)] = reader
                     reader.line(plain(line), place)

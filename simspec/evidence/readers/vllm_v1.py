@@ -80,7 +80,7 @@ class VllmV1(LineReader):
     def line(self, text: str, place: Place) -> None:
         process = _PROCESS.search(text) if "pid=" in text else None
         pid = process.group(process.lastindex or 1) if process else ""
-        first = next((at for at in map(text.find, MARKS) if at >= 0), len(text))
+        first = min((text.find(mark) for mark in MARKS if mark in text), default=len(text))
         batches = list(_ENGINE.finditer(text)) if "Avg generation throughput" in text else []
         for batch in batches:  # more than one, and on either side of the metrics, where lines ran together
             if batch.start() < first:
