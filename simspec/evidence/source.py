@@ -11,6 +11,9 @@ from typing import Any
 MOST_ROWS = 1_000
 """Windows, requests or items that are listed; what is beyond is counted in the pooled figures only."""
 
+BATCH_FACTOR = 4.0
+"""A largest batch beyond this many times the smallest is said to change: their costs have little in common."""
+
 WARNINGS = {
     "ACCEPTANCE_RATE_IS_NOT_ALPHA": "accepted ÷ drafted falls with κ; alpha is the rate of one examined draft",
     "ACCEPTANCE_RATE_NOT_COMPARABLE_ACROSS_KAPPA": "accepted ÷ drafted of runs at different κ are not comparable",
@@ -117,6 +120,13 @@ class Source:
                 own.first_broken = seen
                 self.say(code, f"{equation}: {seen}")
         return holds
+
+    def batch_changes(self, least: int, most: int) -> bool:
+        """Whether the batch changes a lot; said, if it does."""
+        changes = most > BATCH_FACTOR * max(1, least)
+        if changes:
+            self.say("BATCH_CHANGES_IN_LOG", f"from {least} to {most} running requests")
+        return changes
 
     def several_kappas(self, kappas: Collection[int]) -> bool:
         """Say it, if there are several."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, AnyStr, ClassVar, NoReturn
@@ -71,7 +72,7 @@ class Place:
 
 
 @dataclass(eq=False)
-class Reader:
+class Reader(ABC):
     """One family of shapes.
 
     Attributes
@@ -93,9 +94,9 @@ class Reader:
     marks: ClassVar[tuple[bytes, ...]] = ()
     across_files: ClassVar[bool] = False
 
+    @abstractmethod
     def finish(self) -> list[Source]:
         """What was read; empty if nothing was."""
-        raise NotImplementedError
 
 
 @dataclass(eq=False)
@@ -104,9 +105,9 @@ class LineReader(Reader):
 
     inside: bool = field(default=False, kw_only=True)
 
+    @abstractmethod
     def line(self, text: str, place: Place) -> None:
         """One line that holds a mark."""
-        raise NotImplementedError
 
     def file_ends(self, place: Place) -> None:
         """The file is at its end; a block that is still open is torn."""
@@ -129,13 +130,13 @@ def lines_in(text: str, beginning: re.Pattern[str], place: Place) -> Iterator[st
 class ObjectReader(Reader):
     """Reads JSON objects."""
 
+    @abstractmethod
     def claims(self, record: dict[str, Any]) -> bool:
         """Whether the object is of this shape."""
-        raise NotImplementedError
 
+    @abstractmethod
     def record(self, record: dict[str, Any], place: Place) -> None:
         """One object that was claimed."""
-        raise NotImplementedError
 
 
 def any_in(marks: tuple[AnyStr, ...], line: AnyStr) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from dataclasses import dataclass, field
 
 from simspec.evidence.readers.base import LineReader, Place
@@ -51,9 +52,9 @@ class BenchReader(LineReader):
                     place.refuse(f"{found.group(1)} stands twice in one print-out")
                 self.block.fields[found.group(1)] = found.group(2)
 
+    @abstractmethod
     def take(self, block: Block, place: Place) -> None:
         """A whole block."""
-        raise NotImplementedError
 
     def file_ends(self, place: Place) -> None:
         if self.block is not None:

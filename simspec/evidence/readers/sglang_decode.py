@@ -22,7 +22,6 @@ ENGINES = {
     DRAFT_ONLY: "SGLang main 2026",
     UNDECIDED: "SGLang",
 }
-BATCH_FACTOR = 4.0
 LEAST_RATE = 0.05
 """Below, a rate of two decimals does not tell κ."""
 
@@ -171,8 +170,7 @@ class SglangDecode(LineReader):
         if shape == LENGTH_ONLY:
             own.say("NO_COUNTS", "accept len only")
             own.say("KAPPA_UNKNOWN", "no rate to tell κ from")
-            if kind.most > BATCH_FACTOR * max(1, kind.least):
-                own.say("BATCH_CHANGES_IN_LOG", f"from {kind.least} to {kind.most} running requests")
+            own.batch_changes(kind.least, kind.most)
         elif shape == UNDECIDED:
             own.say("KAPPA_UNKNOWN", "the lines do not tell whether the rate counts the bonus token")
             own.ambiguous.append(

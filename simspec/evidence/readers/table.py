@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -31,13 +32,13 @@ class TableReader(Reader):
     shapes: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
+    @abstractmethod
     def looks_like(cls, head: bytes, options: Options) -> bool:
         """Whether the first bytes are those of such a table."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, text: Text, place: Place) -> None:
         """Read all of it."""
-        raise NotImplementedError
 
 
 def header(head: bytes) -> Header | None:

@@ -18,8 +18,6 @@ ENGINES = {
     "vllm-v1-mid": "vLLM 0.8.5-0.10 (V1)",
     "vllm-v1-current": "vLLM 0.11+ (V1)",
 }
-BATCH_FACTOR = 4.0
-"""A largest batch beyond this many times the smallest is said to change: their costs have little in common."""
 
 _PROCESS = re.compile(r"\((?:\w+ )?pid=(\d+)\)|\((\w+) pid=(\d+)\)")
 _ENGINE = re.compile(
@@ -206,8 +204,6 @@ class VllmV1(LineReader):
                 )
         else:
             self._with_positions(own, shape)
-        if _batch_changes(shape):
-            own.say("BATCH_CHANGES_IN_LOG", f"from {shape.least} to {shape.most} running requests")
         return own
 
     def _without_kappa(self, shape: _Shape) -> dict[str, Any]:
@@ -239,7 +235,8 @@ class VllmV1(LineReader):
                 for engine in engines
             }
             own.say("MULTI_ENGINE_POOLING", f"engines {', '.join(engines)}")
-        if shape.paired and shape.running and len(engines) < 2 and not _batch_changes(shape):
+        mixed = shape.least is not None and own.batch_changes(shape.least, shape.most)
+        if shape.paired and shape.running and len(engines) < 2 and not mixed:
             rate = shape.throughput / shape.running
             pooled["tokens_per_s_per_request"] = rate
             emitted = pooled["mean_emitted_per_round"]
@@ -263,10 +260,6 @@ def _row(batch: _Batch | None, rates: list[str], drafts: Drafts | None, drafted:
         row |= {"kappa": len(rates), "drafts": drafts.best, "drafts_exact": drafts.exact}
         row |= {"drafts_inferred": drafts.inferred, "survival": [float(rate) for rate in rates]}
     return row | {"draft_tokens": drafted, "accepted_tokens": accepted}
-
-
-def _batch_changes(shape: _Shape) -> bool:
-    return shape.least is not None and shape.most > BATCH_FACTOR * max(1, shape.least)
 
 
 def _counts(own: Metrics) -> tuple[int, int]:
