@@ -24,7 +24,22 @@ from simspec.evidence.readers.counts import drafts_of
 
 QUIET = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 BYTES = {shape: text.encode() for shape, text in SAMPLES.items()}
-NASTY = [b"nan", b"-1", b"1e999", b"9" * 30, b"0", b"null", b"\n", b"\r", b"\x00", b"\xff", b"{", b"]"]
+NASTY = [
+    b"nan",
+    b"-1",
+    b"1e999",
+    b"9" * 30,
+    b"9" * 5000,
+    b"1.2.3",
+    b"0",
+    b"null",
+    b"\n",
+    b"\r",
+    b"\x00",
+    b"\xff",
+    b"{",
+    b"]",
+]
 TOKENS = sorted({token for text in BYTES.values() for token in text.split()[:60]})
 
 

@@ -11,8 +11,8 @@ from simspec.evidence.source import Source, Unknown
 
 SHAPE = "gpt-fast-summary"
 _SHARES = re.compile(r"Acceptance probs: \[([^\]]*)\]")
-_MEAN = re.compile(r"Mean Accepted: (\d+(?:\.\d+)?)(?!\S)")
-_SPEED = re.compile(r"Average tokens/sec: (\d+\.\d\d)")
+_MEAN = re.compile(r"Mean Accepted: (\d{1,15}(?:\.\d{1,15})?)(?!\S)")
+_SPEED = re.compile(r"Average tokens/sec: (\d{1,15}\.\d\d)")
 _ONE = 1e-6
 
 

@@ -15,10 +15,13 @@ FAR_FROM_ALPHA = 0.05
 """From this distance on, taking the printed rate for alpha misleads a choice of κ."""
 
 _COUNT = re.compile(r"(n_draft|n_predict|n_drafted|n_accept)\s*= (\d{1,12})\s*$")
-_RATE = re.compile(r"accept\s*= (\d+\.\d+|-?nan)%")
-_DECODED = re.compile(r"decoded\s+(\d{1,12}) tokens in\s+(\d+\.\d+) seconds")
+_RATE = re.compile(r"accept\s*= (\d{1,15}\.\d{1,15}|-?nan)%")
+_DECODED = re.compile(r"decoded\s+(\d{1,12}) tokens in\s+(\d{1,15}\.\d{1,15}) seconds")
 _SECTION = re.compile(r"(draft|target):\s*$")
-_EVAL = re.compile(r"\S+:\s+eval time =\s*(\d+\.\d+) ms /\s*(\d{1,12}) (?:runs|tokens)\s+\(\s*(\d+\.\d+) ms per token")
+_EVAL = re.compile(
+    r"\S+:\s+eval time =\s*(\d{1,15}\.\d{1,15}) ms /\s*(\d{1,12}) (?:runs|tokens)\s+"
+    r"\(\s*(\d{1,15}\.\d{1,15}) ms per token"
+)
 _COUNTS = ("n_draft", "n_predict", "n_drafted", "n_accept")
 
 

@@ -13,23 +13,23 @@ from simspec.evidence.source import MOST_ROWS, Rows, Source, Unknown
 from simspec.stats.request_sums import RequestSums
 
 NEW, OLD = "llamacpp-server-per-position", "llamacpp-server-rate"
-_BEGINNING = re.compile(r"(?:\[\d+\] )?\d+\.\d\d\.\d{3}\.\d{3} [IWED] |(?<![IWED] )(?:slot|srv) +\w+:")
+_BEGINNING = re.compile(r"(?:\[\d+\] )?\d{1,15}\.\d\d\.\d{3}\.\d{3} [IWED] |(?<![IWED] )(?:slot|srv) +\w+:")
 _LEVELS = (" I ", " W ", " E ", " D ", "slot ", "srv ")
 _PAYLOADS = ("draft acceptance", "statistics ", "eval time =")
 _TASK = re.compile(r"\btask (-?\d{1,9}) \|")
-_COUNTS = r"(\d+\.\d+|-?nan) \(\s*(\d{1,12}) accepted /\s*(\d{1,12}) generated\)"
+_COUNTS = r"(\d{1,15}\.\d{1,15}|-?nan) \(\s*(\d{1,12}) accepted /\s*(\d{1,12}) generated\)"
 _REQUEST_NEW = re.compile(
-    r"draft acceptance = " + _COUNTS + r", mean acceptance length =\s*(\d+\.\d\d), "
+    r"draft acceptance = " + _COUNTS + r", mean acceptance length =\s*(\d{1,15}\.\d\d), "
     r"acceptance rate per position = \(([\d., ]*)\)"
 )
 _REQUEST_OLD = re.compile(r"draft acceptance rate = " + _COUNTS)
-_EVAL = re.compile(r"(?<!prompt )eval time =\s*(\d+\.\d+) ms /\s*(\d{1,12}) tokens")
+_EVAL = re.compile(r"(?<!prompt )eval time =\s*(\d{1,15}\.\d{1,15}) ms /\s*(\d{1,12}) tokens")
 _STATISTICS = re.compile(
     r"statistics\s+([\w.-]+): #calls(?:\(b,g,a\) =[\d ]+| =\s*\d+), #gen drafts =\s*(\d{1,12}), "
     r"#acc drafts =\s*(\d{1,12}), #gen tokens =\s*(\d{1,12}), #acc tokens =\s*(\d{1,12})"
 )
 _RATES = re.compile(r"#acc rate/pos = \(([\d., ]*)\)")
-_DURATION = re.compile(r"dur\(b,g,a\) = [\d.]+, ([\d.]+), [\d.]+ ms")
+_DURATION = re.compile(r"dur\(b,g,a\) = \d{1,15}\.\d{1,15}, (\d{1,15}\.\d{1,15}), \d{1,15}\.\d{1,15} ms")
 _CLOSED = re.compile(r"#acc tokens =\s*\d+(?:, |\s*$)")
 
 

@@ -27,10 +27,10 @@ LEAST_RATE = 0.05
 
 _BEGINNING = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 _WHOLE = re.compile(
-    r"Decode batch[.,] #running-req: (\d{1,9}), .*?\baccept len: (\d+\.\d\d), (.*?)"
-    r"gen throughput \(token/s\): \d+\.\d+, #queue-req: \d+"
+    r"Decode batch[.,] #running-req: (\d{1,9}), .*?\baccept len: (\d{1,15}\.\d\d), (.*?)"
+    r"gen throughput \(token/s\): \d{1,15}\.\d{1,15}, #queue-req: \d+"
 )
-_RATE = re.compile(r"\baccept rate: (\d+\.\d\d), ")
+_RATE = re.compile(r"\baccept rate: (\d{1,15}\.\d\d), ")
 _NEXT = re.compile(r"#queue-req: \d+")
 _RANK = re.compile(r"\bDP(\d{1,4})\b")
 _WORKER = re.compile(r"\bTP(\d{1,4})\b")

@@ -10,8 +10,8 @@ from simspec.model.errors import did_you_mean, shown
 
 MARKS = ("SpecDecoding metrics: ", "Speculative metrics: ")
 _MARK = re.compile("|".join(MARKS))
-_NUMBER = r"(?:\d+\.\d+|nan)"
-_POSITIONS = r"(?:\d+\.\d{3}|nan)(?:, (?:\d+\.\d{3}|nan))*"
+_NUMBER = r"(?:\d{1,15}\.\d{1,15}|nan)"
+_POSITIONS = r"(?:\d\.\d{3}|nan)(?:, (?:\d\.\d{3}|nan))*"
 _COUNT = r"\d{1,15}"
 
 VALUES = {

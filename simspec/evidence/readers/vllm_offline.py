@@ -12,8 +12,8 @@ from simspec.evidence.source import Source, Unknown
 
 SHAPE = "vllm-offline-example"
 _COUNT = re.compile(r"(num_drafts|num_draft_tokens|num_accepted_tokens): (\d{1,15})\s*$")
-_LENGTH = re.compile(r"mean acceptance length: (\d+\.\d+)\s*$")
-_POSITION = re.compile(r"acceptance at token (\d{1,4}): (\d\.\d+)\s*$")
+_LENGTH = re.compile(r"mean acceptance length: (\d{1,15}\.\d{1,15})\s*$")
+_POSITION = re.compile(r"acceptance at token (\d{1,4}): (\d\.\d{1,15})\s*$")
 _COUNTS = ("num_drafts", "num_draft_tokens", "num_accepted_tokens")
 
 

@@ -21,8 +21,8 @@ ENGINES = {
 
 _PROCESS = re.compile(r"\((?:\w+ )?pid=(\d+)\)|\((\w+) pid=(\d+)\)")
 _ENGINE = re.compile(
-    r"Engine(?:s Aggregated| (\d+)): Avg prompt throughput: [\d.]+ tokens/s, "
-    r"Avg generation throughput: ([\d.]+) tokens/s, Running: (\d+) reqs"
+    r"Engine(?:s Aggregated| (\d+)): Avg prompt throughput: \d{1,15}\.\d{1,15} tokens/s, "
+    r"Avg generation throughput: (\d{1,15}\.\d{1,15}) tokens/s, Running: (\d{1,9}) reqs"
 )
 _NO_KAPPA = Unknown("κ is not in this shape; pass it (--kappa)")
 
