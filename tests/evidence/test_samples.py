@@ -596,6 +596,16 @@ def test_requests_with_different_draft_lengths_have_no_common_survival(fit):
     assert "CENSORED_BY_KAPPA" in own["warn"]
 
 
+def test_a_request_without_an_accepted_draft_breaks_nothing(fit):
+    """58 tokens in drafts of up to three, none accepted: how many drafts, nobody can say."""
+    row = llamacpp_request(Truth((19, 0, 0, 0))).replace("57 generated", "58 generated")
+    own = fit(lines(row, llamacpp_request(SMALL, 2)))
+    assert own["per_task"]["0"]["drafts"] is None
+    assert own["requests_without_drafts"] == 1
+    assert "IDENTITY_BROKEN" not in own["warn"]
+    assert own["pooled"]["drafts"] == SMALL.drafts
+
+
 def test_the_old_server_line_has_no_drafts(fit):
     own = fit(llamacpp_old(SMALL))
     row = own["per_task"]["5"]

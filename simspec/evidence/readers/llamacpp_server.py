@@ -63,7 +63,7 @@ class LlamacppServer(LineReader):
     parts: dict[int, Counts] = field(default_factory=dict)
     by_request: RequestSums = field(default_factory=RequestSums)
     slack: int = 0
-    emitted: int = 0
+    without_drafts: int = 0
     requests: int = 0
     doubts: Doubts = field(default_factory=Doubts)
     source: Source = field(default_factory=lambda: Source(NEW, "llama.cpp llama-server"))
@@ -129,10 +129,11 @@ class LlamacppServer(LineReader):
         if not rates or any(re.fullmatch(r"\d\.\d{3}", rate) is None for rate in rates):
             place.refuse(f"acceptance rate per position = ({new.group(5)[:40]}); allowed: rates of three decimals")
         told = drafts_of(accepted, drafted, length, rates)
-        fits = isinstance(told.best, int)
+        fits = isinstance(told.best, int) or accepted == 0
         self.source.check("length, rates and counts agree on the drafts", fits, f"line {place.number}")
         if not isinstance(told.best, int):
             reason = told.best
+            self.without_drafts += 1
             return {
                 "kappa": len(rates),
                 "drafts": reason,
@@ -173,7 +174,6 @@ class LlamacppServer(LineReader):
                 "drafts_upper": passes,
                 "mean_emitted_per_round_lower": timed[2] / passes,
             }
-            self.emitted += timed[2]
         self.sums.add(Counts(0, 0, drafted, accepted))
         return row
 
@@ -221,6 +221,8 @@ class LlamacppServer(LineReader):
             own.body["per_task"] = self.tasks
         if self.left_out:
             own.body["per_task_left_out"] = self.left_out
+        if self.without_drafts:
+            own.body["requests_without_drafts"] = self.without_drafts
         blocks = [self._drafters(segment) for segment in segments]
         if len(blocks) == 1:
             own.body |= blocks[0]
