@@ -1,6 +1,6 @@
 """simspec: Monte Carlo simulation of speculative decoding, with the exact answer beside every number.
 
-The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `solve`, `phase`,
+The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `fit`, `solve`, `phase`,
 `sample_tokens`, `write_report`, the acceptance processes, `Cost`, and `RowProcess` with `register_process` for a
 process of your own.  Everything is imported when first used, so that ``import simspec`` is immediate.
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simspec.api import compare, exact, read, simulate, solve, sweep, trace, validate, write_report
+    from simspec.evidence.recognise import fit
     from simspec.model import (
         BetaMixture,
         Cost,
@@ -59,6 +60,7 @@ __all__ = [
     "Trace",
     "compare",
     "exact",
+    "fit",
     "phase",
     "read",
     "register_process",
@@ -72,7 +74,7 @@ __all__ = [
 ]
 
 _FUNCTIONS = ("compare", "exact", "read", "simulate", "solve", "sweep", "trace", "validate", "write_report")
-_ELSEWHERE = {"phase": "simspec.run.phase", "sample_tokens": "simspec.run.sampled"}
+_ELSEWHERE = {"fit": "simspec.evidence.recognise", "phase": "simspec.run.phase", "sample_tokens": "simspec.run.sampled"}
 
 
 def __getattr__(name: str) -> Any:

@@ -14,9 +14,23 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from simspec.cli import compare, exact, interrupts, phase, record, report, run, show, solve, tokens, trace, validate
+from simspec.cli import (
+    compare,
+    exact,
+    fit,
+    interrupts,
+    phase,
+    record,
+    report,
+    run,
+    show,
+    solve,
+    tokens,
+    trace,
+    validate,
+)
 
-COMMANDS = (exact, run, show, report, compare, validate, record, trace, tokens, solve, phase)
+COMMANDS = (exact, run, show, report, compare, validate, record, trace, fit, tokens, solve, phase)
 
 _EPILOG = """\
 start here:

@@ -1,1 +1,1 @@
-"""What do real pairs of models say?  Recorded acceptance, its tests against the assumptions, and fitted processes."""
+"""What do engines and real pairs of models say?  Logs and recorded acceptance, their tests, and fitted processes."""

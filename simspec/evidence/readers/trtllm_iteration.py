@@ -1,0 +1,127 @@
+"""TensorRT-LLM iteration statistics: one row per batch iteration, repeated by every rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from simspec.evidence.block import Counts, figures
+from simspec.evidence.readers.base import MOST_GROUPS, Doubts, Fields, ObjectReader, Place
+from simspec.evidence.source import Source, Unknown
+
+SHAPE = "trtllm-iteration-stats"
+_SNAKE = {
+    "specDecodingStats": "spec_decoding_stats",
+    "numDraftTokens": "num_draft_tokens",
+    "numAcceptedTokens": "num_accepted_tokens",
+    "numRequestsWithDraftTokens": "num_requests_with_draft_tokens",
+    "acceptanceLength": "acceptance_length",
+    "attentionDpRank": "attention_dp_rank",
+    "iterLatencyMS": "iter_latency_ms",
+}
+_TOLERANCE = 1e-3
+
+
+@dataclass(eq=False)
+class TrtllmIteration(ObjectReader):
+    """Iterations are weighted by their requests, never averaged row by row."""
+
+    shapes = (SHAPE,)
+    drafts: int = 0
+    drafted: int = 0
+    accepted: int = 0
+    runs: list[tuple[int, int, float]] = field(default_factory=list)
+    runs_left_out: int = 0
+    latest: int | None = None
+    lost: int = 0
+    rows: int = 0
+    doubts: Doubts = field(default_factory=Doubts)
+    source: Source = field(default_factory=lambda: Source(SHAPE, "TensorRT-LLM PyTorch backend /metrics"))
+
+    def claims(self, record: dict[str, Any]) -> bool:
+        return "iter" in record and any(name in record for name in ("specDecodingStats", "spec_decoding_stats"))
+
+    def record(self, record: dict[str, Any], place: Place) -> None:
+        row = Fields(_camel(record), place)
+        self.rows += 1
+        rank = row.count_or_none("attentionDpRank")
+        if rank:
+            self.doubts.add("DUPLICATE_RANK_ROWS", place, f"attentionDpRank {rank}")
+            return
+        number = row.count("iter")
+        if self.latest is not None and number > self.latest + 1:
+            self.lost += number - self.latest - 1
+        elif self.latest is not None and number < self.latest:
+            self.doubts.add("COUNTER_RESET", place, f"iteration {number} after {self.latest}")
+        self.latest = number
+        if row.record.get("specDecodingStats") is None:
+            return
+        own = row.part("specDecodingStats")
+        drafts, drafted, accepted = (
+            own.count(name) for name in ("numRequestsWithDraftTokens", "numDraftTokens", "numAcceptedTokens")
+        )
+        if drafts == 0 or drafted == 0:
+            self.doubts.add("ZERO_ROUNDS", place)
+            return
+        place.fits(accepted, drafted)
+        length = own.number_or_none("acceptanceLength")
+        if length is not None:
+            seen = f"line {place.number}: {length} and {1 + accepted / drafts:.4f}"
+            holds = abs(length - 1 - accepted / drafts) <= _TOLERANCE
+            self.source.check("acceptanceLength = 1 + accepted / requests", holds, seen)
+        self.drafts, self.drafted, self.accepted = (
+            self.drafts + drafts,
+            self.drafted + drafted,
+            self.accepted + accepted,
+        )
+        self._kappa(number, drafted / drafts)
+
+    def _kappa(self, number: int, kappa: float) -> None:
+        if self.runs and self.runs[-1][2] == kappa:
+            self.runs[-1] = (self.runs[-1][0], number, kappa)
+        elif len(self.runs) < MOST_GROUPS:
+            self.runs.append((number, number, kappa))
+        else:
+            self.runs_left_out += 1
+
+    def finish(self) -> list[Source]:
+        own = self.source
+        kappas = {kappa for _, _, kappa in self.runs}
+        hidden = Unknown("rows hold sums over a batch, nothing per position")
+        unknown = {"reached": hidden}
+        if len(kappas) != 1 or max(kappas) != int(max(kappas)):
+            unknown["kappa"] = Unknown(f"κ changes: {sorted(kappas)[:10]}" if kappas else "no row with drafts")
+        counts = Counts(int(max(kappas, default=0)), self.drafts, self.drafted, self.accepted)
+        out = figures(counts, self.options.level, unknown)
+        out["kappa_by_iteration"] = {
+            f"{first}-{last}" if last > first else str(first): int(k) if k == int(k) else k
+            for first, last, k in self.runs
+        }
+        own.body["pooled"] = out
+        if self.runs_left_out:
+            out["kappa_by_iteration_left_out"] = self.runs_left_out
+        if len(kappas) > 1:
+            own.say("KAPPA_CHANGED", f"drafted per request {', '.join(f'{k:g}' for k in sorted(kappas)[:10])}")
+        if any(k != int(k) for k in kappas):
+            own.say("VARIABLE_DRAFT_LENGTH", "drafted per request is not whole in some iterations")
+        self.doubts.tell(own)
+        if self.lost:
+            own.ambiguous.append(
+                f"{self.lost:,} iterations are missing between rows: the queue behind /metrics drops old ones"
+            )
+        own.conventions = {
+            "acceptanceLength": "bonus token included; 0 where nothing was drafted",
+            "drafts": "requests with draft tokens, one draft each per iteration",
+        }
+        own.rules = ["rows of other ranks repeat rank 0 and are dropped", "lengths are weighted by requests"]
+        return [own]
+
+
+def _camel(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with the names of the camel-case generation."""
+    names = {snake: camel for camel, snake in _SNAKE.items()}
+    own = {names.get(key, key): value for key, value in record.items()}
+    stats = own.get("specDecodingStats")
+    if isinstance(stats, dict):
+        own["specDecodingStats"] = {names.get(key, key): value for key, value in stats.items()}
+    return own

@@ -1,0 +1,179 @@
+"""Which shape has a file, and what does it say?  Files → sources; what nobody knows is refused by name."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from simspec.evidence.lines import Text, plain
+from simspec.evidence.readers import LINE_READERS, OBJECT_READERS, TABLE_READERS
+from simspec.evidence.readers.base import LineReader, ObjectReader, Options, Place, Reader, any_in
+from simspec.evidence.records import looks_like_json, records
+from simspec.evidence.source import Source
+from simspec.model.errors import ParameterError, shown
+
+Shared = dict[type[LineReader], LineReader]
+"""Readers that add up several files."""
+
+_LISTED_KEYS = 8
+
+
+def fit(
+    *files: str | Path,
+    level: float = 0.95,
+    kappa: int | None = None,
+    accepted: str | None = None,
+    drafted: int | str | None = None,
+    bonus_included: bool | None = None,
+    request: str | None = None,
+) -> list[Source]:
+    """What engine outputs say: drafts, accepted, survival with intervals, conditional α, tokens per round.
+
+    Parameters
+    ----------
+    *files : str or Path
+        Logs, metrics scrapes, benchmark print-outs, JSON, tables of rounds; plain or gzip.  The shape is recognised.
+        Scrapes of one server, in order of time, are one source.
+    level : float
+        Confidence level of the intervals, 0.5 ≤ level < 1.
+    kappa : int, optional
+        Draft length, for shapes that do not hold it.
+    accepted, drafted, request : str, optional
+        Columns of a table of rounds; ``drafted`` may be a number.
+    bonus_included : bool, optional
+        Whether the accepted lengths of a table count the bonus token.
+
+    Returns
+    -------
+    list of Source
+        Each with ``shape``, ``body``, ``warn``, ``identities`` and ``to_dict()``; what a shape cannot give is null with
+        a reason, never a guess.
+
+    Raises
+    ------
+    ParameterError
+        A file cannot be read, has an unknown shape, or breaks off before anything is whole.
+
+    Examples
+    --------
+    >>> import simspec, tempfile, pathlib
+    >>> text = "accepted,kappa,request\\n3,4,a\\n0,4,a\\n4,4,b\\n1,4,b\\n"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "rounds.csv"
+    ...     _ = file.write_text(text)
+    ...     own = simspec.fit(file)[0]
+    >>> own.shape, own.body["pooled"]["survival"]
+    ('rounds-csv', [0.75, 0.5, 0.5, 0.25])
+    """
+    if not 0.5 <= level < 1.0:
+        raise ParameterError("level", f"level = {level} is out of range; allowed: 0.5 ≤ level < 1")
+    return read_sources(files, Options(level, kappa, accepted, drafted, request, bonus_included))
+
+
+def read_sources(files: Sequence[str | Path], options: Options | None = None) -> list[Source]:
+    """As `fit`, with the options in one place."""
+    options = options or Options()
+    names = list(map(str, files))
+    shared = {kind: kind(options) for kind in LINE_READERS if kind.across_files}
+    sources = [source for name in names for source in _sources_of(name, options, shared)]
+    for reader in shared.values():
+        found = _finished(reader)
+        if reader.places and not found:
+            scrapes = ", ".join(place.file for place in reader.places)
+            raise ParameterError("files", f"{scrapes}: breaks off before anything is whole")
+        sources += found
+    return sorted(sources, key=lambda source: names.index(source.files[0]))
+
+
+def _sources_of(name: str, options: Options, shared: Shared) -> list[Source]:
+    """What one file says by itself; scrapes are added to the shared reader."""
+    text, place = Text(name), Place(name)
+    with contextlib.closing(text):
+        readers = _readers(text, place, options, shared)
+    if text.cut and not place.torn_lines:
+        place.torn()
+    for reader in readers:
+        reader.places.append(place)
+    alone = [source for reader in readers if not reader.across_files for source in _finished(reader)]
+    if not alone and not any(reader.across_files for reader in readers):
+        raise ParameterError("files", _unknown(text, place))
+    return alone
+
+
+def _finished(reader: Reader) -> list[Source]:
+    sources = reader.finish()
+    for source in sources:
+        source.ask()
+        source.files = [place.file for place in reader.places]
+        for place in reader.places:
+            if place.torn_lines:
+                torn = f"{place.torn_lines:,} in {place.file}, first line {place.first_torn}"
+                source.say("TRUNCATED_LINE_DROPPED", torn)
+    return sources
+
+
+def _unknown(text: Text, place: Place) -> str:
+    if place.torn_lines:
+        return f"{text.name}:{place.first_torn}: breaks off before anything is whole; nothing is left to read"
+    shapes = sorted({shape for reader in (*LINE_READERS, *OBJECT_READERS, *TABLE_READERS) for shape in reader.shapes})
+    begins = f"begins with {shown(text.first)}" if text.first else "holds no line"
+    return f"{text.name}: unknown shape; it {begins}; known: {', '.join(shapes)}"
+
+
+def _readers(text: Text, place: Place, options: Options, shared: Shared) -> list[Reader]:
+    """The readers that found something in one file."""
+    head = text.head()
+    for kind in TABLE_READERS:
+        if kind.looks_like(head, options):
+            table = kind(options)
+            table.read(text, place)
+            return [table]
+    if looks_like_json(head):
+        return list(_read_records(text, place, options))
+    return list(_read_lines(text, place, options, shared))
+
+
+def _read_records(text: Text, place: Place, options: Options) -> list[ObjectReader]:
+    readers = [kind(options) for kind in OBJECT_READERS]
+    used: list[ObjectReader] = []
+    for own in records(text, place):
+        reader = next((reader for reader in (*used, *readers) if reader.claims(own.value)), None)
+        if reader is not None:
+            if reader not in used:
+                used.append(reader)
+            reader.record(own.value, place)
+        elif not own.glued:
+            keys = list(own.value)
+            names = ", ".join(map(shown, keys[:_LISTED_KEYS])) + (", …" if len(keys) > _LISTED_KEYS else "")
+            place.refuse(f"an object of unknown shape, with the keys {names or '(none)'}")
+    return used
+
+
+def _read_lines(text: Text, place: Place, options: Options, shared: Shared) -> list[LineReader]:
+    readers = [shared.get(kind) or kind(options) for kind in LINE_READERS]
+    marks = {mark for reader in readers for mark in reader.marks}
+    touched: dict[int, LineReader] = {}
+    for block in text.blocks():
+        present = {mark for mark in marks if mark in block}
+        active = [(reader, tuple(mark for mark in reader.marks if mark in present)) for reader in readers]
+        active = [(reader, own) for reader, own in active if own or reader.inside]
+        if not active:
+            place.number += block.count(b"\n")
+            continue
+        ended = block.endswith(b"\n")
+        lines = block.split(b"\n")
+        if ended:
+            lines.pop()
+        last = len(lines) - 1
+        for i, line in enumerate(lines):
+            place.number += 1
+            for reader, own in active:
+                if reader.inside or any_in(own, line):
+                    place.whole = ended or i < last
+                    touched[id(reader)] = reader
+                    reader.line(plain(line), place)
+    place.whole = True
+    for reader in touched.values():
+        reader.file_ends(place)
+    return list(touched.values())

@@ -1,0 +1,110 @@
+"""How does a source read on a terminal?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simspec.evidence.source import WARNINGS, Source
+from simspec.text import clean, number, table
+
+_BLOCKS = ("pooled", "pooled_with_histogram")
+_NESTED = ("engines", "per_subset", "drafters", "given_kappa", "single_scrape_t0")
+_LISTED = ("segments", "windows", "per_request", "items", "groups")
+_ROWS = 12
+
+
+def shown(source: Source) -> str:
+    """A source as text: counts, survival with intervals, what is not known and why, warnings, conventions."""
+    data = source.to_dict()
+    parts = [clean(f"{', '.join(source.files)}: {source.shape} ({source.engine})")]
+    for name in _BLOCKS:
+        if isinstance(data.get(name), dict):
+            parts.append(_block(name, data[name]))
+    for name in _NESTED:
+        if isinstance(data.get(name), dict) and data[name]:
+            parts.append(_rows(name, [{"": key, **value} for key, value in data[name].items()]))
+    parts += [_rows(name, data[name]) for name in _LISTED if isinstance(data.get(name), list) and data[name]]
+    if isinstance(data.get("per_task"), dict):
+        parts.append(_rows("per_task", [{"task": key, **value} for key, value in data["per_task"].items()]))
+    if source.warn:
+        parts.append(
+            "warnings\n"
+            + "\n".join(f"  {code}: {WARNINGS[code]} ({clean(source.warn[code])})" for code in sorted(source.warn))
+        )
+    if data["reasons"]:
+        parts.append("not known\n" + _reasons(data["reasons"]))
+    broken = [
+        f"  {name}: broken {own.broken} of {own.checked} times, first {clean(own.first_broken or '')}"
+        for name, own in source.identities.items()
+        if own.broken
+    ]
+    held = [name for name, own in source.identities.items() if not own.broken]
+    checks = broken + ([f"  hold: {'; '.join(held)}"] if held else [])
+    if checks:
+        parts.append("identities\n" + "\n".join(checks))
+    if source.conventions:
+        parts.append(
+            "words\n" + "\n".join(f"  {clean(word)}: {clean(text)}" for word, text in source.conventions.items())
+        )
+    if source.ambiguous:
+        parts.append("undecided\n" + "\n".join(f"  {clean(text)}" for text in source.ambiguous))
+    return "\n\n".join(parts)
+
+
+def _block(name: str, block: dict[str, Any]) -> str:
+    lines = [name]
+    single = {key: value for key, value in block.items() if not isinstance(value, (list, dict)) and value is not None}
+    ends = block.get("intervals") or {}
+    emitted = ends.get("mean_emitted_per_round")
+    for key, value in single.items():
+        interval = (
+            f"  [{number(emitted[0])}, {number(emitted[1])}]" if key == "mean_emitted_per_round" and emitted else ""
+        )
+        lines.append(f"  {key:<32} {_cell(value)}{interval}")
+    if isinstance(block.get("survival"), list) and block["survival"]:
+        lines += ["", _curve(block, ends)]
+        if ends:
+            lines.append(f"{ends['level']:.0%} intervals, {ends['method']}")
+    elif isinstance(block.get("cond_alpha_given_offered"), list):
+        rates = ", ".join(number(value) for value in block["cond_alpha_given_offered"] if value is not None)
+        lines.append(f"  {'cond_alpha_given_offered':<32} {rates}")
+    return "\n".join(lines)
+
+
+def _curve(block: dict[str, Any], ends: dict[str, Any]) -> str:
+    rows = []
+    counts = block.get("accepted_at_position") or [None] * len(block["survival"])
+    for j, (count, survival, alpha) in enumerate(zip(counts, block["survival"], block["cond_alpha"], strict=True)):
+        row = [str(j + 1), _cell(count), number(survival)]
+        for name, value in (("survival", None), ("cond_alpha", alpha)):
+            if name == "cond_alpha":
+                row.append(_cell(value))
+            pair = ends[name][j] if ends else None
+            row.append(f"[{number(pair[0])}, {number(pair[1])}]" if pair else "–")
+        rows.append(row)
+    return table(["draft", "accepted", "S_j", "interval", "α given j−1", "interval"], rows, _ROWS)
+
+
+def _rows(name: str, rows: list[Any]) -> str:
+    rows = [row for row in rows if isinstance(row, dict)]
+    keys = list(dict.fromkeys(key for row in rows for key, value in row.items() if not isinstance(value, (list, dict))))
+    cells = [[_cell(row.get(key)) for key in keys] for row in rows]
+    return f"{name}\n" + table([clean(key) for key in keys], cells, _ROWS)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    return number(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else clean(str(value))
+
+
+def _reasons(reasons: dict[str, str]) -> str:
+    """Paths with the same reason on one line; of long lists the first."""
+    grouped: dict[str, list[str]] = {}
+    for path, reason in reasons.items():
+        grouped.setdefault(reason, []).append(path)
+    lines = []
+    for reason, paths in list(grouped.items())[:_ROWS]:
+        names = list(dict.fromkeys(path.rsplit(".", 1)[-1].split("[")[0] for path in paths))
+        lines.append(f"  {', '.join(map(clean, names))}: {clean(reason)}")
+    return "\n".join(lines)

@@ -1,0 +1,201 @@
+"""Whatever stands in a file: an answer or one refusal, never a crash, a hang, or a number that cannot be."""
+
+import json
+import math
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from writers import (
+    SAMPLES,
+    Truth,
+    lines,
+    llamacpp_request,
+    llamacpp_statistics,
+    sglang_meta,
+    vllm_current,
+    vllm_mid,
+    vllm_request,
+    vllm_scrape,
+)
+
+import simspec
+from simspec.evidence.readers.counts import drafts_of
+
+QUIET = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+BYTES = {shape: text.encode() for shape, text in SAMPLES.items()}
+NASTY = [
+    b"nan",
+    b"-1",
+    b"1e999",
+    b"9" * 30,
+    b"9" * 5000,
+    b"1.2.3",
+    b"0",
+    b"null",
+    b"\n",
+    b"\r",
+    b"\x00",
+    b"\xff",
+    b"{",
+    b"]",
+]
+TOKENS = sorted({token for text in BYTES.values() for token in text.split()[:60]})
+
+
+def check(place, data):
+    """Read; whatever comes back must be able to be."""
+    file = place / "file"
+    file.write_bytes(data)
+    try:
+        found = simspec.fit(file)
+    except simspec.ParameterError as error:
+        refusal = str(error)
+    else:
+        refusal = ""
+        assert found
+    assert "\n" not in refusal
+    if refusal:
+        return
+    for source in found:
+        sane(json.loads(json.dumps(source.to_dict(), allow_nan=False)))
+
+
+def sane(value):
+    """Counts are whole and ≥ 0, accepted ≤ drafted, survival falls in [0, 1], E ≤ κ + 1; unless an identity broke."""
+    broken = {"IDENTITY_BROKEN", "RATE_CONTRADICTS_COUNTS"} & set(value["warn"])
+
+    def walk(block):
+        if isinstance(block, list):
+            for entry in block:
+                walk(entry)
+        if not isinstance(block, dict):
+            return
+        for entry in block.values():
+            walk(entry)
+        for name in ("drafts", "draft_tokens", "accepted_tokens"):
+            count = block.get(name)
+            assert count is None or (isinstance(count, int) and count >= 0)
+        if broken:
+            return
+        drafted, accepted = block.get("draft_tokens"), block.get("accepted_tokens")
+        assert drafted is None or accepted is None or accepted <= drafted
+        survival = block.get("survival")
+        if isinstance(survival, list) and all(isinstance(s, float) for s in survival):
+            assert all(0 <= b <= a <= 1 for a, b in zip([1.0, *survival], survival, strict=False))
+        emitted, kappa = block.get("mean_emitted_per_round"), block.get("kappa")
+        if isinstance(emitted, float) and isinstance(kappa, int):
+            assert 1 <= emitted <= kappa + 1 + 1e-9
+
+    texts = ("identities", "conventions", "warnings", "reasons", "rules", "ambiguous")
+    walk({key: entry for key, entry in value.items() if key not in texts})
+
+
+def edited(draw):
+    """A sample with pieces cut out, doubled, replaced or put in."""
+    data = draw(st.sampled_from(sorted(BYTES.values())))
+    for _ in range(draw(st.integers(1, 4))):
+        if not data:
+            break
+        start = draw(st.integers(0, len(data)))
+        end = min(len(data), start + draw(st.integers(0, 40)))
+        piece = draw(
+            st.one_of(
+                st.just(b""), st.just(data[start:end] * 2), st.binary(max_size=6), st.sampled_from(TOKENS),
+                st.sampled_from(NASTY),
+            )
+        )  # fmt: skip
+        data = data[:start] + piece + data[end:]
+    return data
+
+
+@settings(max_examples=300, deadline=2000, suppress_health_check=QUIET, derandomize=True)
+@given(data=st.data())
+def test_edited_samples(tmp_path, data):
+    check(tmp_path, edited(data.draw))
+
+
+@settings(max_examples=100, deadline=2000, suppress_health_check=QUIET, derandomize=True)
+@given(data=st.one_of(st.binary(max_size=300), st.text(max_size=200).map(str.encode)))
+def test_rubbish(tmp_path, data):
+    check(tmp_path, data)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 50) | st.floats(allow_nan=True) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+OBJECTS = [json.loads(line) for text in SAMPLES.values() for line in text.splitlines()
+           if line.startswith('{"') and line.endswith("}")]  # fmt: skip
+
+
+def mutated(draw, value):
+    """A JSON value with one place in it replaced."""
+    if isinstance(value, dict) and value and draw(st.integers(0, 4)):
+        key = draw(st.sampled_from(sorted(value)))
+        return {**value, key: mutated(draw, value[key])}
+    if isinstance(value, list) and value and draw(st.integers(0, 4)):
+        i = draw(st.integers(0, len(value) - 1))
+        return [*value[:i], mutated(draw, value[i]), *value[i + 1 :]]
+    return draw(JSON)
+
+
+@settings(max_examples=300, deadline=2000, suppress_health_check=QUIET, derandomize=True)
+@given(data=st.data())
+def test_objects_with_a_wrong_value(tmp_path, data):
+    rows = [mutated(data.draw, data.draw(st.sampled_from(OBJECTS))), data.draw(st.sampled_from(OBJECTS))]
+    check(tmp_path, lines(*map(json.dumps, rows)).encode())
+
+
+TRUTHS = st.lists(st.integers(0, 300), min_size=2, max_size=9).filter(any).map(tuple).map(Truth)
+
+
+@settings(max_examples=100, deadline=2000, suppress_health_check=QUIET, derandomize=True)
+@given(truth=TRUTHS, other=TRUTHS)
+def test_printed_counts_come_back_exactly(tmp_path, truth, other):
+    """Below 1,000 drafts three decimals hold the counts; above, an error is stated and kept."""
+    texts = [vllm_current(truth), vllm_mid(truth), vllm_request(truth), sglang_meta(truth), llamacpp_request(truth),
+             llamacpp_statistics(truth), vllm_scrape({"0": truth})]  # fmt: skip
+    for text in texts:
+        (tmp_path / "file").write_text(text + "\n")
+        (own,) = simspec.fit(tmp_path / "file")
+        block = own.body.get("pooled") or own.body["pooled_with_histogram"]
+        assert (block["drafts"], block["draft_tokens"], block["accepted_tokens"]) == (
+            truth.drafts, truth.drafted, truth.accepted,
+        )  # fmt: skip
+        slack = block.get("accepted_at_position_error", 0)
+        assert all(abs(a - b) <= slack for a, b in zip(block["accepted_at_position"], truth.reached, strict=True))
+        assert slack == 0 or truth.drafts >= 1000
+
+
+@settings(max_examples=100, deadline=2000, derandomize=True)
+@given(truth=TRUTHS.filter(lambda t: t.accepted > 0), missing=st.integers(1, 40))
+def test_the_true_number_of_drafts_is_among_those_that_fit(truth, missing):
+    drafted = max(truth.accepted, truth.drafts, truth.drafted - missing)
+    found = drafts_of(truth.accepted, drafted, f"{truth.length:.2f}", [f"{s:.3f}" for s in truth.survival])
+    assert found.low <= truth.drafts <= found.high or found.exact == drafted // truth.kappa
+
+
+@pytest.mark.deep
+@settings(max_examples=20_000, deadline=None, suppress_health_check=QUIET)
+@given(data=st.data())
+def test_edited_samples_for_long(tmp_path, data):
+    check(tmp_path, edited(data.draw))
+
+
+@pytest.mark.deep
+@settings(max_examples=20_000, deadline=None, suppress_health_check=QUIET)
+@given(data=st.data())
+def test_objects_with_a_wrong_value_for_long(tmp_path, data):
+    rows = [mutated(data.draw, data.draw(st.sampled_from(OBJECTS))) for _ in range(2)]
+    check(tmp_path, lines(*map(json.dumps, rows)).encode())
+
+
+def test_the_check_would_see_a_number_that_cannot_be():
+    with pytest.raises(AssertionError):
+        sane({"warn": [], "pooled": {"survival": [0.5, 0.6]}})
+    with pytest.raises(AssertionError):
+        sane({"warn": [], "pooled": {"draft_tokens": 3, "accepted_tokens": 4}})
+    with pytest.raises(AssertionError):
+        sane({"warn": [], "pooled": {"kappa": 2, "mean_emitted_per_round": math.pi}})
