@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from simspec.evidence.observed import Observed
+
 MOST_ROWS = 1_000
 """Windows, requests or items that are listed; what is beyond is counted in the pooled figures only."""
 
@@ -92,6 +94,8 @@ class Source:
         Equation → `Identity`.
     rules, ambiguous : list of str
         How it was read; what the reader could not decide.
+    observed : Observed or Unknown
+        The rounds themselves, for fits and tests; an `Unknown` says why there are none.
     """
 
     shape: str
@@ -103,6 +107,7 @@ class Source:
     rules: list[str] = field(default_factory=list)
     ambiguous: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
+    observed: Observed | Unknown = field(default_factory=lambda: Unknown("the shape does not hold rounds"))
 
     def say(self, code: str, seen: str) -> None:
         """Raise a warning; what was seen first stays."""
