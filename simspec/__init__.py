@@ -11,7 +11,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from simspec.advice.ab import ab
+    from simspec.advice.convert import convert
+    from simspec.advice.explain import explain
+    from simspec.advice.export import export
+    from simspec.advice.recommend import recommend
     from simspec.api import compare, exact, read, simulate, solve, sweep, trace, validate, write_report
+    from simspec.evidence.cost_sweep import costs
+    from simspec.evidence.processes import fit_processes
     from simspec.evidence.recognise import fit
     from simspec.model import (
         BetaMixture,
@@ -58,11 +65,18 @@ __all__ = [
     "Survival",
     "TokenChain",
     "Trace",
+    "ab",
     "compare",
+    "convert",
+    "costs",
     "exact",
+    "explain",
+    "export",
     "fit",
+    "fit_processes",
     "phase",
     "read",
+    "recommend",
     "register_process",
     "sample_tokens",
     "simulate",
@@ -74,7 +88,18 @@ __all__ = [
 ]
 
 _FUNCTIONS = ("compare", "exact", "read", "simulate", "solve", "sweep", "trace", "validate", "write_report")
-_ELSEWHERE = {"fit": "simspec.evidence.recognise", "phase": "simspec.run.phase", "sample_tokens": "simspec.run.sampled"}
+_ELSEWHERE = {
+    "ab": "simspec.advice.ab",
+    "convert": "simspec.advice.convert",
+    "costs": "simspec.evidence.cost_sweep",
+    "explain": "simspec.advice.explain",
+    "export": "simspec.advice.export",
+    "fit": "simspec.evidence.recognise",
+    "fit_processes": "simspec.evidence.processes",
+    "phase": "simspec.run.phase",
+    "recommend": "simspec.advice.recommend",
+    "sample_tokens": "simspec.run.sampled",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -6,16 +6,7 @@ import argparse
 from typing import Any
 
 from simspec.cli.common import add_json, number, numbers, whole
-
-_DEFAULT_DRAFT_COST = 0.1
-
-_COSTS = (
-    ("--draft-cost", "c_d", _DEFAULT_DRAFT_COST, "cost of one draft token, β (TPOT of the draft ÷ TPOT of the target)"),
-    ("--verify-cost", "c_v", 0.0, "cost of verifying one more token in the target pass"),
-    ("--rollback-cost", "c_r", 0.0, "cost of a round in which a draft is rejected"),
-    ("--base-cost", "c0", 1.0, "cost of the target pass that every round makes"),
-    ("--off-cost", "off", 1.0, "cost of one token with speculation switched off"),
-)
+from simspec.cli.cost_options import COSTS, DEFAULT_DRAFT_COST
 
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
@@ -61,7 +52,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     own.add_argument(
         "--tokens", type=whole, default=None, metavar="N", help="with --drift: output length, default 1024"
     )
-    for flag, key, default, text in _COSTS:
+    for flag, key, default, text in COSTS:
         own.add_argument(
             flag, f"--{key.replace('_', '-')}", dest=key, type=number, default=default, metavar="COST",
             help=f"{text}, in plain target steps; default {default:g}",
@@ -79,12 +70,12 @@ def do(args: argparse.Namespace) -> int:
     from simspec.api import exact
     from simspec.cli.common import print_json
 
-    answer = exact(_process(args), {key: getattr(args, key) for _, key, _, _ in _COSTS}, args.kappa_max)
+    answer = exact(_process(args), {key: getattr(args, key) for _, key, _, _ in COSTS}, args.kappa_max)
     if args.json:
         print_json(answer.to_dict())
     else:
         print(answer)
-        if args.c_d is _DEFAULT_DRAFT_COST:
+        if args.c_d is DEFAULT_DRAFT_COST:
             print("\nthe draft cost c_d = 0.1 is the default; measure yours and pass --draft-cost")
     return 0
 

@@ -15,11 +15,17 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from simspec.cli import (
+    ab,
     compare,
+    convert,
+    costs,
     exact,
+    explain,
+    export,
     fit,
     interrupts,
     phase,
+    recommend,
     record,
     report,
     run,
@@ -30,7 +36,10 @@ from simspec.cli import (
     validate,
 )
 
-COMMANDS = (exact, run, show, report, compare, validate, record, trace, fit, tokens, solve, phase)
+COMMANDS = (
+    exact, run, show, report, compare, validate, record, trace,
+    fit, costs, tokens, solve, phase, export, recommend, explain, convert, ab,
+)  # fmt: skip
 
 _EPILOG = """\
 start here:

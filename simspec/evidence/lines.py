@@ -45,6 +45,7 @@ class Text:
     _raw: IO[bytes] | None = field(default=None, repr=False)
     _decoder: codecs.IncrementalDecoder | None = field(default=None, repr=False)
     _ended: bool = field(default=False, repr=False)
+    _return: bool = field(default=False, repr=False)
 
     def head(self, size: int = 2**16) -> bytes:
         """The first bytes, which are not consumed."""
@@ -125,7 +126,18 @@ class Text:
                         self._decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
                     break
         if self._decoder is not None:
-            return self._decoder.decode(piece, final=self._ended).encode("utf-8")
+            piece = self._decoder.decode(piece, final=self._ended).encode("utf-8")
+        return self._line_ends(piece)
+
+    def _line_ends(self, piece: bytes) -> bytes:
+        """The piece with one kind of line end: progress bars and old systems use a carriage return alone."""
+        if self._return:
+            piece = b"\r" + piece
+        self._return = piece.endswith(b"\r") and not self._ended
+        if self._return:
+            piece = piece[:-1]
+        if b"\r" in piece:
+            piece = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         return piece
 
 
@@ -139,4 +151,4 @@ def plain(line: bytes) -> str:
     """
     if b"\x1b" in line:
         line = _ESCAPE.sub(b"", line)
-    return line.decode("utf-8", errors="replace").rstrip("\r\n")
+    return line.decode("utf-8", "replace").rstrip("\r\n")

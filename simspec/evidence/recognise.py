@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import re
+from collections import deque
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from simspec.evidence.embedded import Embedded, refuse_tables
 from simspec.evidence.lines import Text, plain
 from simspec.evidence.readers import LINE_READERS, OBJECT_READERS, TABLE_READERS
 from simspec.evidence.readers.base import LineReader, ObjectReader, Options, Place, Reader, any_in
@@ -17,6 +20,15 @@ Shared = dict[type[LineReader], LineReader]
 """Readers that add up several files."""
 
 _LISTED_KEYS = 8
+_REMEMBERED, _COMPARED = 16, 4096
+_NUMBERS = re.compile(rb"\d+")
+_SPACES = re.compile(rb"\s+")
+_PREFIX = re.compile(rb"(?:\[0\]|\([^()]*\)) ?")
+"""What a router or a process puts before a line, numbers aside."""
+_ENTRY = b'":'
+"""Every JSON object has it, and hardly a line of a log: most blocks need not be searched for names of entries."""
+_TELLING = 5
+"""Letters of a mark that are no chance."""
 
 
 def fit(
@@ -47,8 +59,8 @@ def fit(
     Returns
     -------
     list of Source
-        Each with ``shape``, ``body``, ``warn``, ``identities`` and ``to_dict()``; what a shape cannot give is null with
-        a reason, never a guess.
+        Each with ``shape``, ``body``, ``warn``, ``identities``, ``observed`` (the rounds themselves) and ``to_dict()``;
+        what a shape cannot give is null with a reason, never a guess.
 
     Raises
     ------
@@ -79,7 +91,7 @@ def read_sources(files: Sequence[str | Path], options: Options | None = None) ->
     sources = [source for name in names for source in _sources_of(name, options, shared)]
     for reader in shared.values():
         found = _finished(reader)
-        if reader.places and not found:
+        if reader.places and not found and not reader.elsewhere:
             scrapes = ", ".join(place.file for place in reader.places)
             raise ParameterError("files", f"{scrapes}: breaks off before anything is whole")
         sources += found
@@ -150,12 +162,25 @@ def _read_records(text: Text, place: Place, options: Options) -> list[ObjectRead
     return used
 
 
+def _begins_like(line: bytes, used: Iterable[bytes], marks: Iterable[bytes]) -> bool:
+    """Whether a line without an end may be the beginning of one like those that were used, or ends inside a mark."""
+    begun, *lines = (_NUMBERS.sub(b"0", _SPACES.sub(b" ", own)) for own in (line, *used))
+    for form in (begun, _PREFIX.sub(b"", begun)):
+        if any(len(form) < len(own) and own.startswith(form) for own in lines):
+            return True
+    return any(line.endswith(mark[:size]) for mark in marks for size in range(_TELLING, len(mark)))
+
+
 def _read_lines(text: Text, place: Place, options: Options, shared: Shared) -> list[LineReader]:
-    readers = [shared.get(kind) or kind(options) for kind in LINE_READERS]
+    kinds: tuple[type[LineReader], ...] = (*LINE_READERS, Embedded)
+    readers = [shared.get(kind) or kind(options) for kind in kinds]
     marks = {mark for reader in readers for mark in reader.marks}
+    plain_marks = {mark for mark in marks if not mark.startswith(b'"')}
     touched: dict[int, LineReader] = {}
+    used: deque[bytes] = deque(maxlen=_REMEMBERED)
     for block in text.blocks():
-        present = {mark for mark in marks if mark in block}
+        refuse_tables(block, place)
+        present = {mark for mark in (marks if _ENTRY in block else plain_marks) if mark in block}
         active = [(reader, tuple(mark for mark in reader.marks if mark in present)) for reader in readers]
         active = [(reader, own) for reader, own in active if own or reader.inside]
         if not active:
@@ -173,6 +198,10 @@ def _read_lines(text: Text, place: Place, options: Options, shared: Shared) -> l
                     place.whole = ended or i < last
                     touched[id(reader)] = reader
                     reader.line(plain(line), place)
+                    if place.whole:
+                        used.append(line[:_COMPARED])
+        if not ended and touched and not any_in(tuple(marks), lines[-1]) and _begins_like(lines[-1], used, marks):
+            place.torn()
     place.whole = True
     for reader in touched.values():
         reader.file_ends(place)

@@ -84,7 +84,7 @@ def _of_line(line: str, place: Place, last: bool = False) -> Iterator[Record]:
     while position < len(line):
         value, end, cut = _decode(line, position, place)
         if cut is not None:
-            rescued = _suffix(line, position + 1)
+            rescued = last_object(line, position + 1)
             headless = place.number == 1 and line[0] not in "{["
             if rescued is None and not (cut or last or headless):
                 place.refuse(f"is not JSON ({_context(line, end)})")
@@ -110,7 +110,7 @@ def _decode(line: str, position: int, place: Place) -> tuple[Any, int, bool | No
     return value, end, None
 
 
-def _suffix(line: str, start: int) -> dict[str, Any] | None:
+def last_object(line: str, start: int) -> dict[str, Any] | None:
     """The whole object that ends a line whose beginning is the rest of another."""
     for tried, opening in enumerate(re.finditer(r'\{"', line[start:])):
         if tried == _OPENINGS:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from simspec.evidence.source import WARNINGS, Source
+from simspec.evidence.processes import ProcessFits
+from simspec.evidence.show_processes import shown_processes
+from simspec.evidence.source import WARNINGS, Source, Unknown
 from simspec.text import clean, number, table
 
 _BLOCKS = ("pooled", "pooled_with_histogram")
@@ -13,8 +15,8 @@ _LISTED = ("segments", "windows", "per_request", "items", "groups")
 _ROWS = 12
 
 
-def shown(source: Source) -> str:
-    """A source as text: counts, survival with intervals, what is not known and why, warnings, conventions."""
+def shown(source: Source, processes: ProcessFits | Unknown | None = None) -> str:
+    """A source as text: counts with intervals, processes, warnings, what is not known and why, conventions."""
     data = source.to_dict()
     parts = [clean(f"{', '.join(source.files)}: {source.shape} ({source.engine})")]
     for name in _BLOCKS:
@@ -26,6 +28,10 @@ def shown(source: Source) -> str:
     parts += [_rows(name, data[name]) for name in _LISTED if isinstance(data.get(name), list) and data[name]]
     if isinstance(data.get("per_task"), dict):
         parts.append(_rows("per_task", [{"task": key, **value} for key, value in data["per_task"].items()]))
+    if isinstance(processes, ProcessFits):
+        parts.append(shown_processes(processes))
+    elif processes is not None:
+        parts.append(f"processes\n  none is fitted: {clean(processes.reason)}")
     if source.warn:
         parts.append(
             "warnings\n"

@@ -63,6 +63,9 @@ class Unknown:
     reason: str
 
 
+NO_ROUNDS = Unknown("the shape does not hold rounds")
+
+
 @dataclass
 class Identity:
     """An equation between fields: how often it was checked, how often it broke, and where first."""
@@ -107,7 +110,7 @@ class Source:
     rules: list[str] = field(default_factory=list)
     ambiguous: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
-    observed: Observed | Unknown = field(default_factory=lambda: Unknown("the shape does not hold rounds"))
+    observed: Observed | Unknown = NO_ROUNDS
 
     def say(self, code: str, seen: str) -> None:
         """Raise a warning; what was seen first stays."""
@@ -117,7 +120,9 @@ class Source:
 
     def check(self, equation: str, holds: bool, seen: str, code: str = "IDENTITY_BROKEN") -> bool:
         """Record whether an identity between printed fields holds, and raise ``code`` if it does not."""
-        own = self.identities.setdefault(equation, Identity())
+        own = self.identities.get(equation)
+        if own is None:
+            own = self.identities[equation] = Identity()
         own.checked += 1
         if not holds:
             own.broken += 1
@@ -141,7 +146,9 @@ class Source:
         return len(kappas) > 1
 
     def ask(self) -> None:
-        """What every source is asked at the end: was anything accepted at all?"""
+        """What every source is asked at the end: was anything accepted at all, and why are there no rounds?"""
+        if self.observed is NO_ROUNDS:
+            self.observed = self._why_no_rounds()
         for name in ("pooled", "pooled_with_histogram", "segments", "engines", "drafters"):
             block = self.body.get(name)
             parts = block if isinstance(block, list) else list(block.values()) if isinstance(block, dict) else []
@@ -149,6 +156,16 @@ class Source:
                 drafted = own.get("draft_tokens") if isinstance(own, dict) else None
                 if isinstance(drafted, int) and drafted and own.get("accepted_tokens") == 0:
                     self.say("DRAFT_NEVER_ACCEPTED", f"{name}: 0 of {drafted} drafted tokens")
+
+    def _why_no_rounds(self) -> Unknown:
+        """The reason for which there is no survival is the reason for which there are no rounds."""
+        blocks = [self.body.get("pooled"), *self.body.get("segments", [])[:1], self.body]
+        for block in blocks:
+            survival = block.get("survival") if isinstance(block, dict) else None
+            if isinstance(survival, Unknown):
+                return survival
+        off = any(isinstance(block, dict) and block.get("speculation") is False for block in blocks)
+        return Unknown("speculation was off") if off else NO_ROUNDS
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, with the names of the fields; unknown figures are None and stand in ``reasons``."""

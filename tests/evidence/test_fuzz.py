@@ -109,6 +109,89 @@ def edited(draw):
     return data
 
 
+REDUNDANT = (
+    "vllm-v0-speculative-metrics", "vllm-v1-early", "vllm-v1-mid", "vllm-v1-current", "vllm-prometheus",
+    "vllm-bench-serve", "vllm-offline-example", "vllm-per-request", "sglang-meta-info", "llamacpp-speculative-cli",
+    "llamacpp-server-per-position", "trtllm-iteration-stats", "trtllm-request-metrics", "speculators-csv",
+    "llamacpp-prometheus", "lmstudio-stats", "gpt-fast-summary", "key-value",
+)  # fmt: skip
+"""Shapes whose figures are tied to one another: what damages one of them is seen.  In the others a digit is a digit."""
+COMPARED = ("kappa", "drafts", "draft_tokens", "accepted_tokens", "emitted_tokens", "accepted_at_position", "survival",
+            "mean_emitted_per_round")  # fmt: skip
+PERCENT = 0.01
+
+
+def counts_of(place, data):
+    """The counts of every block of every source, and the warnings; None if refused."""
+    (place / "damaged").write_bytes(data)
+    try:
+        found = [source.to_dict() for source in simspec.fit(place / "damaged")]
+    except simspec.ParameterError:
+        return None, set()
+    blocks = []
+    for own in found:
+        parts = [own.get("pooled"), own.get("pooled_with_histogram"), *own.get("segments", [])]
+        blocks += [{name: part.get(name) for name in COMPARED} for part in parts if isinstance(part, dict)]
+    return blocks, set().union(*(own["warn"] for own in found))
+
+
+def alike(now, before):
+    """Nothing new: every count that is said is within one percent of what it was; a null says nothing."""
+    if now is None:
+        return True
+    if isinstance(now, dict) and isinstance(before, dict):
+        return all(alike(now[name], before[name]) for name in now)
+    if isinstance(now, list) and isinstance(before, list):
+        return len(now) == len(before) and all(map(alike, now, before))
+    both = isinstance(now, (int, float)) and isinstance(before, (int, float))
+    return both and abs(now - before) <= PERCENT * max(abs(now), abs(before))
+
+
+def silently_wrong(place, data, line, start, size, piece, known):
+    """What a text says whose one line is damaged, if it is neither what the whole one says, nor what it says without
+    that line, nor warned of."""
+    lines = data.split(b"\n")
+    damaged = lines[line][:start] + piece.replace(b"\n", b"") + lines[line][start + size :]
+    now, warned = counts_of(place, b"\n".join([*lines[:line], damaged, *lines[line + 1 :]]))
+    for without in (False, True):
+        if (data, line, without) not in known:
+            rest = lines[:line] + lines[line + 1 :] if without else lines
+            known[data, line, without] = counts_of(place, b"\n".join(rest))
+    before, usual = known[data, line, False]
+    if now is None or warned - usual or alike(now, before) or alike(now, known[data, line, True][0]):
+        return None
+    return damaged, now
+
+
+def damage(draw, data):
+    """A line, where it is damaged, how far, and what stands there then."""
+    line = draw(st.sampled_from([i for i, text in enumerate(data.split(b"\n")) if text]))
+    text = data.split(b"\n")[line]
+    start, size = draw(st.integers(0, len(text))), draw(st.sampled_from([0, 1, 1, 2, 3, 5, 10, 30]))
+    pieces = st.one_of(
+        st.just(b""), st.sampled_from([b"0", b"1", b"5", b"9", b"77", b".", b" ", b","]), st.sampled_from(text.split()),
+        st.just(text[start : start + size] * 2), st.binary(max_size=4),
+    )  # fmt: skip
+    return line, start, size, draw(pieces)
+
+
+KNOWN = {}
+
+
+@settings(max_examples=400, deadline=2000, suppress_health_check=QUIET, derandomize=True)
+@given(data=st.data())
+def test_one_damaged_line_gives_no_wrong_number_in_silence(tmp_path, data):
+    """Refused, warned of, left out, or harmless."""
+    text = BYTES[data.draw(st.sampled_from(REDUNDANT))]
+    assert silently_wrong(tmp_path, text, *damage(data.draw, text), KNOWN) is None
+
+
+def test_a_wrong_number_in_silence_would_be_seen(tmp_path):
+    """A shape without redundancy: one digit more in a table of rounds."""
+    text = BYTES["rounds-csv"]
+    assert silently_wrong(tmp_path, text, 5, 0, 1, b"3", {}) is not None
+
+
 @settings(max_examples=300, deadline=2000, suppress_health_check=QUIET, derandomize=True)
 @given(data=st.data())
 def test_edited_samples(tmp_path, data):
@@ -182,6 +265,14 @@ def test_the_true_number_of_drafts_is_among_those_that_fit(truth, missing):
 @given(data=st.data())
 def test_edited_samples_for_long(tmp_path, data):
     check(tmp_path, edited(data.draw))
+
+
+@pytest.mark.deep
+@settings(max_examples=20_000, deadline=None, suppress_health_check=QUIET)
+@given(data=st.data())
+def test_one_damaged_line_for_long(tmp_path, data):
+    text = BYTES[data.draw(st.sampled_from(REDUNDANT))]
+    assert silently_wrong(tmp_path, text, *damage(data.draw, text), KNOWN) is None
 
 
 @pytest.mark.deep

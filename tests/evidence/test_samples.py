@@ -28,6 +28,7 @@ from writers import (
     specbench,
     trtllm_iteration,
     vllm_bench,
+    vllm_bench_json,
     vllm_current,
     vllm_early,
     vllm_engine,
@@ -167,6 +168,110 @@ def test_published_lines_of_vllm(fit):
     assert segment["mean_emitted_per_round"] == pytest.approx(2.3926, abs=5e-5)
     assert segment["iid_alpha_from_emitted"] == pytest.approx(0.6626, abs=5e-5)
     assert segment["naive_wrong_emitted_per_round"] == pytest.approx(2.926, abs=5e-4)
+
+
+PUBLISHED = [
+    ("2.89", 104, 330, "0.691, 0.491, 0.291, 0.182, 0.164, 0.073", "31.5", 55),
+    ("5.04", 813, 1206, "0.871, 0.751, 0.692, 0.632, 0.562, 0.537", "67.4", 201),
+    ("2.48", 59, 240, "0.550, 0.425, 0.200, 0.150, 0.100, 0.050", "24.6", 40),
+    ("2.62", 117, 432, "0.708, 0.417, 0.236, 0.139, 0.069, 0.056", "27.1", 72),
+    ("2.01", 206, 609, "0.601, 0.286, 0.128", "33.8", 203),
+    ("3.07", 141, 204, "0.897, 0.676, 0.500", "69.1", 68),
+    ("2.88", 354, 564, "0.798, 0.628, 0.457", "62.8", 188),
+    ("2.61", 361, 448, "0.853, 0.759", "80.6", 224),
+    ("2.49", 94, 126, "0.841, 0.651", "74.6", 63),
+    ("2.32", 256, 388, "0.747, 0.572", "66.0", 194),
+    ("3.38", 31, 39, "0.846, 0.846, 0.692", "79.5", 13),
+    ("2.56", 136, 174, "0.862, 0.701", "78.2", 87),
+    ("2.42", 121, 170, "0.765, 0.659", "71.2", 85),
+    ("2.97", 463, 705, "0.813, 0.664, 0.494", "65.7", 235),
+    ("3.03", 337, 498, "0.837, 0.669, 0.524", "67.7", 166),
+    ("2.89", 398, 633, "0.777, 0.635, 0.474", "62.9", 211),
+    ("3.31", 259, 336, "0.884, 0.768, 0.661", "77.1", 112),
+    ("3.00", 14, 35, "0.714, 0.429, 0.286, 0.286, 0.286", "40.0", 7),
+    ("3.00", 1121, 3920, "0.732, 0.468, 0.330, 0.195, 0.129, 0.086, 0.062", "28.6", 560),
+    ("2.83", 1003, 3836, "0.690, 0.449, 0.299, 0.170, 0.113, 0.071, 0.038", "26.1", 548),
+    ("3.97", 95, 256, "0.750, 0.594, 0.375, 0.344, 0.312, 0.219, 0.188, 0.188", "37.1", 32),
+    ("2.66", 103, 186, "0.726, 0.516, 0.419", "55.4", 62),
+    ("2.61", 7667, 14322, "0.906, 0.497, 0.203", "53.5", 4774),
+    ("1.34", 49, 2160, "0.340" + 14 * ", 0.000", "2.3", 144),
+    ("1.93", 13, 14, "0.929", "92.9", 14),
+]
+"""Mean length, accepted, drafted, survival, rate in percent and drafts of lines of vLLM 0.11 that users posted: public
+issues of vllm-project/vllm and vllm-project/speculators (613 is the one with fourteen zeros), a test fixture, and pull
+request 40662, whose acceptance was set to .9, .5, .2."""
+
+
+@pytest.mark.parametrize(("length", "accepted", "drafted", "rates", "rate", "drafts"), PUBLISHED)
+def test_lines_that_users_posted_give_whole_counts(fit, length, accepted, drafted, rates, rate, drafts):
+    line = (
+        f"SpecDecoding metrics: Mean acceptance length: {length}, Accepted throughput: {accepted / 10:.2f} tokens/s, "
+        f"Drafted throughput: {drafted / 10:.2f} tokens/s, Accepted: {accepted} tokens, Drafted: {drafted} tokens, "
+        f"Per-position acceptance rate: {rates}, Avg Draft acceptance rate: {rate}%"
+    )
+    own = fit(lines(line))
+    pooled, survival = own["pooled"], [float(text) for text in rates.split(", ")]
+    assert (pooled["drafts"], pooled["kappa"]) == (drafts, len(survival))
+    assert pooled["mean_emitted_per_round"] == 1 + accepted / drafts
+    assert pooled["mean_emitted_per_round"] == pytest.approx(float(length), abs=5.1e-3)
+    slack = pooled.get("accepted_at_position_error", 0)
+    assert slack <= (5 if drafts > 1000 else 0)
+    assert abs(sum(pooled["accepted_at_position"]) - accepted) <= slack * len(survival)
+    assert pooled["survival"] == pytest.approx(survival, abs=5.1e-4)
+    assert own["warn"] == []
+
+
+def test_published_objects_of_requests(fit):
+    """A request of vLLM's documentation of acceptance metrics, and one of sgl-project/sglang pull request 33518."""
+    block = {"mean_acceptance_length": 53 / 43, "draft_acceptance_rate": 10 / 129,
+             "acceptance_histogram": [39, 1, 0, 3], "num_spec_steps": 43, "num_accepted_draft_tokens": 10,
+             "num_draft_tokens": 129, "num_spec_tokens": 3}  # fmt: skip
+    pooled = fit(lines(json.dumps({"id": "a", "metrics": {"speculative_decoding": block}})))["pooled"]
+    assert pooled["mean_emitted_per_round"] == pytest.approx(1.2326, abs=5e-5)
+    assert pooled["draft_acceptance_rate"] == pytest.approx(0.0775, abs=5e-5)
+    meta = {"spec_verify_ct": 43, "completion_tokens": 106, "spec_accept_length": 106 / 43,
+            "spec_accept_rate": 63 / 215, "spec_num_correct_drafts": 63, "spec_num_proposed_drafts": 215,
+            "spec_correct_drafts_histogram": [11, 14, 11, 4, 0, 3]}  # fmt: skip
+    own = fit(lines(json.dumps({"meta_info": meta})))
+    pooled = own["pooled_with_histogram"]
+    assert (pooled["kappa"], pooled["drafts"], pooled["accepted_at_position"]) == (5, 43, [32, 18, 7, 3, 3])
+    assert pooled["mean_emitted_per_round"] == pytest.approx(2.4651, abs=5e-5)
+    assert own["warn"] == []
+
+
+def test_scrapes_of_llamacpp(fit):
+    """Counters as llama.cpp's server writes them: drafts that stop early, all accounted for by position."""
+    head = "llamacpp:spec_decode_num_"
+    positions = [
+        f'{head}accepted_tokens_per_pos_total{{position="{j}"}} {n}' for j, n in enumerate((548, 540, 525, 492))
+    ]
+    counters = [f"{head}draft_tokens_total 2160", f"{head}accepted_tokens_total 2105", f"{head}drafts_total 552"]
+    own = fit(lines(*counters, *positions))
+    assert own["shape"] == "llamacpp-prometheus"
+    assert own["pooled"]["mean_emitted_per_round"] == 1 + 2105 / 552
+    assert own["pooled"]["accepted_at_position"] == [548, 540, 525, 492]
+    assert own["warn"] == ["VARIABLE_DRAFT_LENGTH"]
+
+
+def test_scrapes_of_old_vllm_hold_no_counts(fit):
+    """vllm-project/vllm issue 7301 as gauges: efficiency .51 at κ = 4 is 2.55 tokens a round."""
+    text = lines('vllm:spec_decode_draft_acceptance_rate{model_name="m"} 0.607',
+                 'vllm:spec_decode_efficiency{model_name="m"} 0.51',
+                 'vllm:spec_decode_num_accepted_tokens_total{model_name="m"} 32594.0',
+                 'vllm:spec_decode_num_emitted_tokens_total{model_name="m"} 34244.0')  # fmt: skip
+    own = fit(text)
+    assert own["pooled"]["drafts"] is None
+    assert "totals" in own["reasons"]["pooled.drafts"]
+    assert fit(text, kappa=4)["given_kappa"]["4"]["mean_emitted_per_round"] == pytest.approx(2.55)
+
+
+@pytest.mark.parametrize("percent", [False, True])
+def test_a_result_file_of_vllm_bench_tells_its_unit_by_the_counts(fit, percent):
+    own = fit(lines(vllm_bench_json(DEEP, percent)))
+    agrees(own["pooled"], DEEP)
+    assert "accepted_at_position_error" not in own["pooled"]
+    assert own["pooled"]["output_tok_s"] == 1200.25
+    assert own["warn"] == ["ITL_IS_PER_ROUND"]
 
 
 def test_v0_is_cumulative_and_restarts_begin_a_segment(fit):
@@ -841,3 +946,11 @@ def test_the_document_names_every_shape_and_warning():
     for code, meaning in WARNINGS.items():
         assert f"| `{code}` | {meaning} |" in text
     assert set(re.findall(r"^\| `([A-Z0-9_]+)` \|", text, re.MULTILINE)) == set(WARNINGS)
+
+
+@pytest.mark.parametrize("text", [vllm_bench(SMALL), vllm_offline(SMALL), vllm_bench_json(SMALL) + "\n"])
+def test_print_outs_are_sources_of_their_own_up_to_a_limit(fit, text, monkeypatch):
+    monkeypatch.setattr("simspec.evidence.readers.base.MOST_GROUPS", 3)
+    assert len(fit(3 * text)) == 3
+    with pytest.raises(simspec.ParameterError, match="more than 3 print-outs"):
+        fit(4 * text)

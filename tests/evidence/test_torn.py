@@ -16,10 +16,13 @@ import simspec
 SHARED = os.environ.get("SIMSPEC_LOG_SAMPLES")
 """A folder of samples with their expected values beside them (NAME.expected.json), tried too where it is named."""
 TEXT = {shape: text.encode() for shape, text in SAMPLES.items()}
-LOSES_MORE = ("vllm-prometheus", "key-value")
+LOSES_MORE = ("vllm-prometheus", "vllm-v0-prometheus", "key-value")
 """A scrape is dropped whole; a line without a beginning of its own is lost with the torn one.  Both are tried below."""
 DOCUMENTS = ("llamacpp-timings", "lmstudio-stats")
 """One JSON document over several lines: glued to a torn one nothing can be told apart."""
+
+
+LOGS = ("vllm-v1-mid", "vllm-v1-current", "sglang-decode-len", "llamacpp-server-per-position")
 
 
 def figures(place, data):
@@ -45,6 +48,8 @@ def test_line_ends_compression_and_encodings_change_nothing(tmp_path, shape):
         "gzip in two members": gzip.compress(data[:half]) + gzip.compress(data[half:]),
         "byte order mark": b"\xef\xbb\xbf" + data,
         "UTF-16, as PowerShell redirects": b"\xff\xfe" + data.decode().encode("utf-16-le"),
+        "carriage returns alone": data.replace(b"\n", b"\r"),
+        "a progress bar before a line": data.replace(b"\n", b"\n 10%|#  |\r", 1) if shape in LOGS else data,
     }
     for name, variant in variants.items():
         assert figures(tmp_path, variant) == whole, name
@@ -92,6 +97,85 @@ def test_a_cut_inside_a_line_is_said(tmp_path, shape):
     (tmp_path / "cut").write_bytes(TEXT[shape][:-8])
     (own,) = simspec.fit(tmp_path / "cut")
     assert "TRUNCATED_LINE_DROPPED" in own.warn
+
+
+@pytest.mark.parametrize("shape", [*LOGS, "vllm-v0-speculative-metrics", "vllm-v1-early", "llamacpp-speculative-cli"])
+def test_a_line_that_is_cut_before_its_mark_is_said_too(tmp_path, shape):
+    """Wherever a file breaks off inside a line whose figures are then missing, it is said or refused."""
+    data = TEXT[shape]
+    pieces, silent = data.split(b"\n"), []
+    for end in range(len(data) // 3, len(data), 7):
+        cut = data[:end]
+        if cut.endswith(b"\n"):
+            continue
+        (tmp_path / "cut").write_bytes(cut)
+        try:
+            found = simspec.fit(tmp_path / "cut")
+        except simspec.ParameterError:
+            continue
+        count = cut.count(b"\n")
+        if "TRUNCATED_LINE_DROPPED" not in found[0].warn:
+            with_it = figures(tmp_path, b"\n".join(pieces[: count + 1]) + b"\n")
+            if figures(tmp_path, cut) != with_it:
+                silent.append(cut[-40:])
+    assert len(silent) <= SHORT_BEGINNINGS.get(shape, 0), silent
+
+
+SHORT_BEGINNINGS = {"llamacpp-server-per-position": 3}
+"""Beginnings that are those of any line: `0.06.895.980 I s`, a router's prefix that is seen for the first time."""
+
+
+def test_a_whole_last_line_without_its_end_is_no_torn_line(tmp_path):
+    text = lines(
+        vllm_current(SMALL), vllm_current(OTHER), 'INFO:     127.0.0.1:49754 - "POST /v1/chat HTTP/1.1" 200 OK'
+    )
+    (tmp_path / "log").write_text(text[:-1])
+    (own,) = simspec.fit(tmp_path / "log")
+    assert own.warn == {}
+
+
+def test_objects_between_the_lines_of_a_log_are_read(tmp_path):
+    objects = SAMPLES["vllm-per-request"].splitlines()
+    log = lines(vllm_current(SMALL), objects[0], '{"level": "info"}', vllm_current(SMALL), *objects[1:])
+    (tmp_path / "log").write_text(log)
+    found = {own.shape: own.body["pooled"]["drafts"] for own in simspec.fit(tmp_path / "log")}
+    assert found == {"vllm-v1-current": 2 * SMALL.drafts, "vllm-per-request": SMALL.drafts + OTHER.drafts}
+    torn = lines(vllm_current(SMALL), objects[0][:-20], objects[1])
+    (tmp_path / "log").write_text(torn)
+    found = {own.shape: own for own in simspec.fit(tmp_path / "log")}
+    assert found["vllm-per-request"].body["pooled"]["drafts"] == OTHER.drafts
+    assert all("TRUNCATED_LINE_DROPPED" in own.warn for own in found.values())
+
+
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [("rounds-csv", "a table of rounds"), ("speculators-csv", "a table"), ("lmstudio-stats", "a JSON document")],
+)
+def test_what_cannot_be_read_inside_a_log_is_refused(tmp_path, shape, said):
+    (tmp_path / "log").write_text(lines(vllm_current(SMALL)) + SAMPLES[shape])
+    with pytest.raises(simspec.ParameterError, match=f"{said}.* inside a log"):
+        simspec.fit(tmp_path / "log")
+
+
+ALONE = {}
+QUICK = ("vllm-v1-current", "key-value", "vllm-bench-serve")
+
+
+@pytest.mark.parametrize("one", [
+    shape if shape in QUICK else pytest.param(shape, marks=pytest.mark.deep) for shape in TEXT
+])  # fmt: skip
+def test_files_of_two_shapes_in_one_give_both_or_are_refused(tmp_path, one):
+    """Two generations of one engine's lines, which one reader adds up, are left out."""
+    for two in TEXT:
+        for shape in (one, two):
+            if shape not in ALONE:
+                ALONE[shape] = json.loads(figures(tmp_path, TEXT[shape]))
+        if one.rsplit("-", 2)[0] == two.rsplit("-", 2)[0] or one[:15] == two[:15] == "llamacpp-server":
+            continue
+        found = figures(tmp_path, TEXT[one].rstrip(b"\n") + b"\n" + TEXT[two])
+        if found is not None:
+            want = sorted(map(json.dumps, ALONE[one] + ALONE[two]))
+            assert sorted(map(json.dumps, json.loads(found))) == want, two
 
 
 def test_a_compressed_file_that_breaks_off_is_read_up_to_there(tmp_path):

@@ -161,6 +161,35 @@ def vllm_bench(truth):
     )
 
 
+def vllm_bench_json(truth, percent=False):
+    unit = 100 if percent else 1
+    return json.dumps({
+        "request_throughput": 2.5, "output_throughput": 1200.25, "mean_itl_ms": 25.0, "mean_tpot_ms": 10.0,
+        "max_concurrency": 8, "spec_decode_acceptance_rate": 100 * truth.rate,
+        "spec_decode_acceptance_length": truth.length, "spec_decode_num_drafts": truth.drafts,
+        "spec_decode_draft_tokens": truth.drafted, "spec_decode_accepted_tokens": truth.accepted,
+        "spec_decode_per_position_acceptance_rates": [unit * s for s in truth.survival]})  # fmt: skip
+
+
+def vllm_v0_scrape(truth):
+    labels = '{model_name="m"}'
+    efficiency = truth.length / (truth.kappa + 1)
+    counters = (("accepted", truth.accepted), ("draft", truth.drafted), ("emitted", truth.accepted + truth.drafts))
+    return lines(
+        f"vllm:spec_decode_draft_acceptance_rate{labels} {truth.rate}",
+        f"vllm:spec_decode_efficiency{labels} {efficiency}",
+        *(f"vllm:spec_decode_num_{name}_tokens_total{labels} {3.0 * count}" for name, count in counters),
+    )
+
+
+def llamacpp_scrape(truth):
+    head = "llamacpp:spec_decode_num_"
+    rows = [f"llamacpp:n_decode_total {truth.drafts + 5}", f"{head}draft_tokens_total {truth.drafted}",
+            f"{head}accepted_tokens_total {truth.accepted}", f"{head}drafts_total {truth.drafts}"]  # fmt: skip
+    positions = enumerate(truth.reached)
+    return lines(*rows, *(f'{head}accepted_tokens_per_pos_total{{position="{j}"}} {n}' for j, n in positions))
+
+
 def vllm_offline(truth):
     return lines(
         "-" * 50,
@@ -374,13 +403,18 @@ SAMPLES = {
         vllm_engine(prefix=ANSI), vllm_current(OTHER, ANSI),
     ),
     "vllm-prometheus": vllm_scrape({"0": SMALL}) + vllm_scrape({"0": OTHER}),
+    "vllm-v0-prometheus": vllm_v0_scrape(SMALL),
     "vllm-bench-serve": vllm_bench(DEEP),
+    "vllm-bench-json": lines(vllm_bench_json(DEEP)),
     "vllm-offline-example": vllm_offline(SMALL),
     "vllm-per-request": lines(vllm_request(SMALL, "a"), vllm_request(OTHER, "b")),
     "sglang-decode-len": lines(sglang_decode(2.5), sglang_decode(2.25, running=2)),
     "sglang-decode-rate-draft-only": lines(sglang_decode(2.85, 0.62), sglang_decode(2.76, 0.59, running=2)),
     "sglang-decode-rate-with-bonus": lines(sglang_decode(2.17, 0.54), sglang_decode(1.95, 0.49)),
     "sglang-bench-serving": sglang_bench(),
+    "sglang-bench-json": lines(json.dumps({"backend": "sglang", "request_throughput": 2.5, "output_throughput": 640.0,
+        "accept_length": 2.86, "concurrency": 31.5, "total_output_tokens": 1000,
+        "total_output_tokens_retokenized": 990, "mean_itl_ms": 20.0})),
     "sglang-prometheus": lines('sglang:spec_accept_length{model_name="m",tp_rank="0"} 2.5'),
     "sglang-meta-info": lines(sglang_meta(SMALL, "a"), sglang_meta(OTHER, "b", old=True)),
     "llamacpp-speculative-cli": llamacpp_cli(DEEP),
@@ -388,6 +422,7 @@ SAMPLES = {
         llamacpp_request(SMALL, 0), llamacpp_statistics(SMALL), "[49965] " + llamacpp_request(OTHER, 9)
     ),
     "llamacpp-server-rate": llamacpp_old(SMALL),
+    "llamacpp-prometheus": llamacpp_scrape(SMALL) + llamacpp_scrape(OTHER),
     "llamacpp-timings": json.dumps([llamacpp_timings(SMALL), {"predicted_n": 9, "predicted_ms": 3.0}], indent=1),
     "trtllm-iteration-stats": lines(trtllm_iteration(1, 8, 3, 15), trtllm_iteration(2, 4, 3, 6)),
     "trtllm-request-metrics": lines(json.dumps({"perf_metrics": {"speculative_decoding": {

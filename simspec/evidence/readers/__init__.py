@@ -1,6 +1,7 @@
 """Which readers are there?  One file and one line each."""
 
 from simspec.evidence.readers.base import LineReader, ObjectReader
+from simspec.evidence.readers.bench_json import BenchJson
 from simspec.evidence.readers.eagle import Eagle
 from simspec.evidence.readers.gptfast import GptFast
 from simspec.evidence.readers.keyvalue import KeyValue
@@ -21,15 +22,18 @@ from simspec.evidence.readers.trtllm_iteration import TrtllmIteration
 from simspec.evidence.readers.trtllm_request import TrtllmRequest
 from simspec.evidence.readers.vllm_bench import VllmBench
 from simspec.evidence.readers.vllm_offline import VllmOffline
-from simspec.evidence.readers.vllm_prometheus import VllmPrometheus
+from simspec.evidence.readers.vllm_prometheus import LlamacppPrometheus, VllmPrometheus
 from simspec.evidence.readers.vllm_request import VllmRequests
 from simspec.evidence.readers.vllm_v0 import VllmV0
+from simspec.evidence.readers.vllm_v0_prometheus import VllmV0Prometheus
 from simspec.evidence.readers.vllm_v1 import VllmV1
 
 LINE_READERS: tuple[type[LineReader], ...] = (
     VllmV0,
     VllmV1,
+    VllmV0Prometheus,
     VllmPrometheus,
+    LlamacppPrometheus,
     VllmBench,
     VllmOffline,
     SglangDecode,
@@ -52,6 +56,7 @@ OBJECT_READERS: tuple[type[ObjectReader], ...] = (
     Mlc,
     LmStudio,
     LlamacppTimings,
+    BenchJson,
 )
 """Readers of JSON objects, asked in this order."""
 

@@ -59,6 +59,12 @@ class Place:
         self.torn_lines += 1
         self.first_torn = self.first_torn or self.number
 
+    def one_more(self, sources: list[Source], own: Source) -> None:
+        """Another print-out of a file, each a source of its own."""
+        if len(sources) >= MOST_GROUPS:
+            self.refuse(f"more than {MOST_GROUPS:,} print-outs, each a source of its own, in one file; split it")
+        sources.append(own)
+
     def fits(self, accepted: int, drafted: int, drafts: int | None = None, kappa: int | None = None) -> None:
         """Refuse counts that cannot stand together."""
         deep = drafts is not None and kappa is not None and drafted > kappa * drafts
@@ -83,7 +89,7 @@ class Reader(ABC):
     shapes : tuple of str
         Names of the shapes it knows.
     marks : tuple of bytes
-        A line with none of them is never shown to a reader of lines.
+        A line with none of them is never shown to a reader of lines; inside a log, nor to one of objects.
     across_files : bool
         Whether all files given are one source.
     """
@@ -101,9 +107,10 @@ class Reader(ABC):
 
 @dataclass(eq=False)
 class LineReader(Reader):
-    """Reads lines of text.  While ``inside`` a block, every line is shown."""
+    """Reads lines of text.  While ``inside`` a block, every line is shown; ``elsewhere``: they are another reader's."""
 
     inside: bool = field(default=False, kw_only=True)
+    elsewhere: bool = field(default=False, kw_only=True)
 
     @abstractmethod
     def line(self, text: str, place: Place) -> None:
@@ -244,7 +251,9 @@ class Doubts:
 
     def add(self, code: str, place: Place, detail: str = "") -> None:
         """Once more."""
-        self.seen.setdefault(code, Seen()).add(place, detail)
+        if code not in self.seen:
+            self.seen[code] = Seen()
+        self.seen[code].add(place, detail)
 
     def tell(self, source: Source) -> None:
         """Into a source."""

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 from simspec.evidence.source import Unknown
 
+_POWERS = [10**digits for digits in range(20)]
 _MOST_TRIED = 400
 """Candidates beyond which the figures are too coarse to single one out."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Drafts:
     """Number of drafts of a window, as far as printed figures tell.
 
@@ -67,8 +68,9 @@ def drafts_of(accepted: int, drafted: int, length: str, rates: Sequence[str]) ->
     129
     """
     kappa = len(rates)
-    survival, scale = [_digits(rate) for rate in rates], _scale(rates[0])
-    mean, step = _digits(length) - _scale(length), _scale(length)  # accepted per draft, in units of the last decimal
+    survival, scale = [int(rate.replace(".", "")) for rate in rates], _scale(rates[0])
+    step = _scale(length)
+    mean = int(length.replace(".", "")) - step  # accepted per draft, in units of the last decimal
     inferred = round(accepted * step / mean, 1) if mean > 0 else Unknown("no draft was accepted")
     full, rest = divmod(drafted, kappa)
     if rest == 0 and 2 * abs(accepted * step - mean * full) <= full:
@@ -92,13 +94,9 @@ def drafts_of(accepted: int, drafted: int, length: str, rates: Sequence[str]) ->
     return Drafts(best, fitting[0][0], fitting[-1][0], *found, inferred)
 
 
-def _digits(text: str) -> int:
-    """A printed number without its point: 2.37 is 237."""
-    return int(text.replace(".", ""))
-
-
 def _scale(text: str) -> int:
-    return int(10 ** len(text.partition(".")[2]))
+    """Units of the last decimal in one: 100 for 2.37."""
+    return _POWERS[len(text) - 1 - text.find(".")] if "." in text else 1
 
 
 def _fits(drafts: int, accepted: int, rates: list[int], scale: int) -> tuple[list[int], int] | None:

@@ -16,6 +16,7 @@ class Eagle(ObjectReader):
     """Tokens per step only."""
 
     shapes = (SHAPE,)
+    marks = (b'"idxs"',)
     steps: int = 0
     tokens: int = 0
     turns: int = 0

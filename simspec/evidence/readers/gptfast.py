@@ -71,10 +71,11 @@ class GptFast(LineReader):
             "iid_alpha_mle_from_mean": alpha_from_mean(min(counted, float(len(survival))), len(survival)),
             "intervals": counts,
         }
+        own.observed = counts
         own.say("PMF_NOT_SURVIVAL", "Acceptance probs")
         own.say("NO_COUNTS", "shares only")
         own.conventions = {"Acceptance probs": "P(A = j), j from 0", "Mean Accepted": "bonus token excluded"}
-        self.sources.append(own)
+        place.one_more(self.sources, own)
 
     def finish(self) -> list[Source]:
         return self.sources

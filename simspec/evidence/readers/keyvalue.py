@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simspec.evidence.block import LONGEST_DRAFT, Counts, figures
+from simspec.evidence.gather import Blocks
 from simspec.evidence.readers.base import MOST, LineReader, Place
 from simspec.evidence.source import Rows, Source, Unknown
 from simspec.model.errors import did_you_mean, shown
@@ -24,6 +25,7 @@ class KeyValue(LineReader):
     marks = (b"drafts=",)
     rows: Rows = field(default_factory=Rows)
     counts: Counts = field(default_factory=Counts)
+    blocks: Blocks = field(default_factory=Blocks)
     kappas: set[int] = field(default_factory=set)
     whole: bool = True
     without: dict[str, str] = field(default_factory=dict)
@@ -63,7 +65,7 @@ class KeyValue(LineReader):
             place.refuse(f"{missing[0]}= is missing beside drafts=")
         drafts, drafted, accepted, kappa = row["drafts"], row["draft_tokens"], row["accepted_tokens"], row.get("kappa")
         reached = row.get("accepted_at_position")
-        if accepted > drafted or (kappa is not None and drafted > kappa * drafts):
+        if accepted > drafted or drafts > drafted or (kappa is not None and drafted > kappa * drafts):
             place.refuse(f"{accepted} accepted of {drafted} drafted tokens in {drafts} drafts do not fit")
         if reached is not None:
             falls = all(a >= b for a, b in zip([drafts, *reached], reached, strict=False))
@@ -71,6 +73,8 @@ class KeyValue(LineReader):
                 place.refuse("accepted_at_position must fall from drafts on, add up to accepted_tokens, and end at κ")
         self.rows.append(row)
         self.counts.add(Counts(kappa or 0, drafts, drafted, accepted, reached or []))
+        if reached is not None and kappa and drafts:
+            self.blocks.line(kappa, drafts, reached + [0] * (kappa - len(reached)), drafted)
         if reached is None:
             self.without["reached"] = "a line has no accepted_at_position"
         if kappa is None:
@@ -82,6 +86,8 @@ class KeyValue(LineReader):
         if not self.rows:
             return []
         own = Source(SHAPE, "name=value text")
+        if not self.without:
+            own.observed = self.blocks.observed()
         if len(self.kappas) > 1:
             own.say("KAPPA_CHANGED", f"κ = {sorted(self.kappas)[:20]}")
             own.say("CENSORED_BY_KAPPA", "survival is over all lines")
@@ -89,6 +95,9 @@ class KeyValue(LineReader):
             self.without.setdefault("reached", "κ changes: positions beyond the κ of a line are unobserved")
         elif "kappa" in self.without:
             own.say("KAPPA_UNKNOWN", self.without["kappa"])
+        short = [row for row in self.rows if "kappa" in row and row["draft_tokens"] < row["kappa"] * row["drafts"]]
+        if short:
+            own.say("VARIABLE_DRAFT_LENGTH", f"{short[0]['draft_tokens']} drafted in {short[0]['drafts']} drafts")
         hidden = {name: Unknown(reason) for name, reason in self.without.items()}
         own.body["pooled"] = figures(self.counts, self.options.level, hidden)
         self.rows.put(own.body, "windows")

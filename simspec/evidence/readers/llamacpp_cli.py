@@ -22,6 +22,7 @@ _EVAL = re.compile(
     r"\S+:\s+eval time =\s*(\d{1,15}\.\d{1,15}) ms /\s*(\d{1,12}) (?:runs|tokens)\s+"
     r"\(\s*(\d{1,15}\.\d{1,15}) ms per token"
 )
+_EVAL_BEGUN = re.compile(r"\S+:\s+e(?:v(?:a(?:l(?: .*)?)?)?)?$")
 _COUNTS = ("n_draft", "n_predict", "n_drafted", "n_accept")
 
 
@@ -32,6 +33,7 @@ class _Run:
     counts: dict[str, int] = field(default_factory=dict)
     rate: str | None = None
     seconds: float | None = None
+    decoded: int | None = None
     section: str = ""
     eval_ms: dict[str, float] = field(default_factory=dict)
 
@@ -53,7 +55,7 @@ class LlamacppCli(LineReader):
         run = self.run
         if decoded:
             self.file_ends(place)
-            self.run.seconds = float(decoded.group(2))
+            self.run.decoded, self.run.seconds = int(decoded.group(1)), float(decoded.group(2))
         elif found:
             if not place.whole:
                 place.torn()
@@ -64,9 +66,9 @@ class LlamacppCli(LineReader):
             run.counts[found.group(1)] = int(found.group(2))
             self.inside = True
         elif self.inside:
-            self._beside(run, text)
+            self._beside(run, text, place)
 
-    def _beside(self, run: _Run, text: str) -> None:
+    def _beside(self, run: _Run, text: str, place: Place) -> None:
         rate, section, timed = _RATE.match(text), _SECTION.match(text), _EVAL.match(text)
         if rate:
             run.rate = rate.group(1)
@@ -74,6 +76,8 @@ class LlamacppCli(LineReader):
             run.section = section.group(1)
         elif timed and run.section:
             run.eval_ms.setdefault(run.section, float(timed.group(3)))
+        elif not place.whole and run.section not in run.eval_ms and _EVAL_BEGUN.match(text):
+            place.torn()
 
     def file_ends(self, place: Place) -> None:
         run, self.run = self.run, _Run()
@@ -94,6 +98,8 @@ class LlamacppCli(LineReader):
         if rate is not None:
             seen = f"printed {run.rate}%, counts give {100 * rate:.3f}%"
             own.check("accept = n_accept / n_drafted", _near(run.rate, 100 * rate), seen, "RATE_CONTRADICTS_COUNTS")
+        if run.decoded is not None:
+            own.check("decoded = n_predict", run.decoded == emitted, f"{run.decoded} and {emitted}")
         mean = emitted / drafts
         alpha = alpha_from_mean(mean - 1.0, most)
         out: dict[str, Any] = {

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simspec.evidence.block import Counts, figures, pooled_figures
+from simspec.evidence.gather import Kept, pooled
+from simspec.evidence.observed import Observed
 from simspec.evidence.readers.base import MOST_GROUPS, Doubts, LineReader, Place, any_in, lines_in
 from simspec.evidence.readers.counts import drafts_of
 from simspec.evidence.source import MOST_ROWS, Rows, Source, Unknown
@@ -25,11 +27,15 @@ _REQUEST_NEW = re.compile(
 _REQUEST_OLD = re.compile(r"draft acceptance rate = " + _COUNTS)
 _EVAL = re.compile(r"(?<!prompt )eval time =\s*(\d{1,15}\.\d{1,15}) ms /\s*(\d{1,12}) tokens")
 _STATISTICS = re.compile(
-    r"statistics\s+([\w.-]+): #calls(?:\(b,g,a\) =[\d ]+| =\s*\d+), #gen drafts =\s*(\d{1,12}), "
+    r"statistics\s+([\w.-]+): #calls(?:\(b,g,a\) =\s*\d+\s+(\d{1,12})\s+\d+| =\s*(\d{1,12})), "
+    r"#gen drafts =\s*(\d{1,12}), "
     r"#acc drafts =\s*(\d{1,12}), #gen tokens =\s*(\d{1,12}), #acc tokens =\s*(\d{1,12})"
 )
+_THREE_DECIMALS = re.compile(r"\d\.\d{3}(?:,\d\.\d{3})*")
 _RATES = re.compile(r"#acc rate/pos = \(([\d., ]*)\)")
 _DURATION = re.compile(r"dur\(b,g,a\) = \d{1,15}\.\d{1,15}, (\d{1,15}\.\d{1,15}), \d{1,15}\.\d{1,15} ms")
+_SEVERAL = Unknown("several drafters; their rounds are not the same rounds")
+_BEGUN = re.compile(r"statistics\s+[\w.-]*(?::[ #(),=\w]*)?$")
 _CLOSED = re.compile(r"#acc tokens =\s*\d+(?:, |\s*$)")
 
 
@@ -62,6 +68,7 @@ class LlamacppServer(LineReader):
     sums: Counts = field(default_factory=Counts)
     parts: dict[int, Counts] = field(default_factory=dict)
     by_request: RequestSums = field(default_factory=RequestSums)
+    kept: Kept = field(default_factory=Kept)
     slack: int = 0
     without_drafts: int = 0
     requests: int = 0
@@ -77,6 +84,9 @@ class LlamacppServer(LineReader):
                 self._line(own, place)
         elif task := _TASK.search(text):
             self.task = task.group(1)
+            rest = text[task.end() :].strip()
+            if not place.whole and any(payload.startswith(rest) for payload in _PAYLOADS):
+                place.torn()
 
     def _line(self, text: str, place: Place) -> None:
         task = _TASK.search(text)
@@ -84,7 +94,7 @@ class LlamacppServer(LineReader):
             self.task = task.group(1)
         if "draft acceptance" in text:
             self._request(text, place)
-        elif "statistics " in text and "#gen drafts" in text:
+        elif "statistics " in text and ("#gen drafts" in text or (not place.whole and _BEGUN.search(text))):
             self._statistics(text, place)
         elif "eval time =" in text:
             timed = _EVAL.search(text)
@@ -92,7 +102,8 @@ class LlamacppServer(LineReader):
                 self.eval_of = (self.task, float(timed.group(1)), int(timed.group(2)))
 
     def _request(self, text: str, place: Place) -> None:
-        new, old = _REQUEST_NEW.search(text), _REQUEST_OLD.search(text)
+        new = _REQUEST_NEW.search(text)
+        old = None if new else _REQUEST_OLD.search(text)
         found = new or old
         if found is None:
             if not place.whole or re.search(r"draft acceptance(?: rate)? =[^)]*$", text) or "per position = (" in text:
@@ -125,8 +136,8 @@ class LlamacppServer(LineReader):
     def _new_row(
         self, new: re.Match[str], accepted: int, drafted: int, timed: tuple[str, float, int] | None, place: Place
     ) -> dict[str, Any]:
-        length, rates = new.group(4), [rate.strip() for rate in new.group(5).split(",") if rate.strip()]
-        if not rates or any(re.fullmatch(r"\d\.\d{3}", rate) is None for rate in rates):
+        length, rates = new.group(4), new.group(5).replace(" ", "").strip(",").split(",")
+        if not _THREE_DECIMALS.fullmatch(",".join(rates)):
             place.refuse(f"acceptance rate per position = ({new.group(5)[:40]}); allowed: rates of three decimals")
         told = drafts_of(accepted, drafted, length, rates)
         fits = isinstance(told.best, int) or accepted == 0
@@ -146,8 +157,11 @@ class LlamacppServer(LineReader):
             self.doubts.add("SHORT_LAST_DRAFT", place, f"{drafted} drafted in {told.best} drafts of up to {len(rates)}")
         counts = Counts(len(rates), told.best, drafted, accepted, told.reached)
         self.sums.add(counts)
-        self.parts.setdefault(counts.kappa, Counts(counts.kappa)).add(counts)
+        if counts.kappa not in self.parts:
+            self.parts[counts.kappa] = Counts()
+        self.parts[counts.kappa].add(counts)
         self.by_request.add(told.best, told.reached)
+        self.kept.counts(len(rates), told.best, told.reached, drafted)
         self.slack += told.slack
         row = figures(counts, self.options.level, slack=told.slack) if self._listing else {}
         if timed:
@@ -180,13 +194,15 @@ class LlamacppServer(LineReader):
     def _statistics(self, text: str, place: Place) -> None:
         found = _STATISTICS.search(text)
         rates, duration = _RATES.search(text), _DURATION.search(text)
-        cut = not place.whole and not text.rstrip().endswith(("ms", ")"))
+        cut = not place.whole and not text.rstrip().endswith("ms")
         if found is None or cut or ("#acc rate/pos" in text and rates is None) or not _CLOSED.search(text):
             if found is None and place.whole and text.rstrip().endswith("ms"):
                 place.refuse("unknown form of llama.cpp's statistics line")
             place.torn()
             return
-        drafts, at_least_one, drafted, accepted = (int(found.group(i)) for i in (2, 3, 4, 5))
+        calls = int(found.group(2) or found.group(3))
+        drafts, at_least_one, drafted, accepted = (int(found.group(i)) for i in (4, 5, 6, 7))
+        self.source.check("#gen drafts ≤ #calls", drafts <= calls, f"line {place.number}: {drafts} and {calls}")
         place.fits(accepted, drafted)
         place.fits(at_least_one, drafts)
         now = _Statistics(
@@ -227,6 +243,13 @@ class LlamacppServer(LineReader):
         if len(blocks) == 1:
             own.body |= blocks[0]
             self._add_up(segments[0])
+            totals = list(segments[0].values())
+            if len(totals) == 1 and not self.old and self.sums.drafts > totals[0].drafts:
+                own.body["pooled"] = self._pooled_requests()
+                own.ambiguous.append(
+                    f"requests hold {self.sums.drafts} drafts, the last statistics line {totals[0].drafts}: "
+                    "pooled is the sum of the requests"
+                )
         elif blocks:
             own.body["segments"] = blocks
             if self.segments.left_out:
@@ -237,6 +260,7 @@ class LlamacppServer(LineReader):
             own.say("CUMULATIVE_STATISTICS", "the last statistics line of each drafter counts")
         if any(len(segment) > 1 for segment in segments):
             own.say("MIXED_DRAFTERS", ", ".join(sorted({name for segment in segments for name in segment})))
+        own.observed = self._observed(segments)
         self.doubts.tell(own)
         own.conventions = {
             "draft acceptance": "accepted / generated",
@@ -255,25 +279,46 @@ class LlamacppServer(LineReader):
         ]
         return [own]
 
+    def _observed(self, segments: list[dict[str, _Statistics]]) -> Observed | Unknown:
+        """Rounds by request; those that only the totals count are left out, or pooled where no request is listed."""
+        if any(len(segment) > 1 for segment in segments):
+            return _SEVERAL
+        totals = [own for segment in segments for own in segment.values()]
+        if self.kept.sizes:
+            self.kept.left_out += max(0, sum(own.drafts for own in totals) - self.sums.drafts)
+            return self.kept.observed()
+        counts = [self._counts(own) for own in totals]
+        if not counts or any(own is None for own in counts):
+            return Unknown("the lines have no drafts per position")
+        return pooled((own.kappa, own.drafts, own.reached, own.draft_tokens) for own in counts if own)
+
     def _drafters(self, segment: dict[str, _Statistics]) -> dict[str, Any]:
         blocks = {name: self._block(name, totals) for name, totals in segment.items()}
         if len(blocks) == 1:
             return {"pooled": next(iter(blocks.values()))}
-        return {"drafters": blocks, "pooled": Unknown("several drafters; their rounds are not the same rounds")}
+        return {"drafters": blocks, "pooled": _SEVERAL}
+
+    def _counts(self, totals: _Statistics) -> Counts | None:
+        """Whole numbers behind a statistics line; None where it has no rates per position."""
+        rates, drafts = totals.rates, totals.drafts
+        if not (rates and drafts and all(re.fullmatch(r"\d\.\d{3}", rate) for rate in rates)):
+            return None
+        reached = [round(float(rate) * drafts) for rate in rates]
+        if abs(reached[0] - totals.at_least_one) <= _slack(drafts):
+            reached[0] = totals.at_least_one
+        return Counts(len(rates), drafts, totals.drafted, totals.accepted, reached)
 
     def _block(self, name: str, totals: _Statistics) -> dict[str, Any]:
-        rates, own = totals.rates, self.source
-        counts = Counts(0, totals.drafts, totals.drafted, totals.accepted)
+        own, counts = self.source, self._counts(totals)
         none = Unknown("the statistics line has no rates per position")
-        if not (rates and totals.drafts and all(re.fullmatch(r"\d\.\d{3}", rate) for rate in rates)):
+        if counts is None or totals.rates is None:
+            counts = Counts(0, totals.drafts, totals.drafted, totals.accepted)
             out = figures(counts, self.options.level, {"kappa": none, "reached": none})
             out["p_first_accepted"] = totals.at_least_one / totals.drafts if totals.drafts else none
         else:
-            slack = int(totals.drafts * 5e-4 + 0.5)
-            counts.kappa, counts.reached = len(rates), [round(float(rate) * totals.drafts) for rate in rates]
-            good = abs(counts.reached[0] - totals.at_least_one) <= slack
-            if own.check("#acc drafts = drafts·S_1", good, f"{name}: {totals.at_least_one} and {rates[0]}"):
-                counts.reached[0] = totals.at_least_one
+            rates, slack = totals.rates, _slack(totals.drafts)
+            good = abs(round(float(rates[0]) * totals.drafts) - totals.at_least_one) <= slack
+            own.check("#acc drafts = drafts·S_1", good, f"{name}: {totals.at_least_one} and {rates[0]}")
             total = sum(counts.reached)
             near = abs(total - totals.accepted) <= len(rates) * max(1, slack)
             own.check("#acc tokens = drafts·ΣS_j", near, f"{name}: {totals.accepted} and {total}")
@@ -297,6 +342,11 @@ class LlamacppServer(LineReader):
             return figures(self.sums, self.options.level, hidden)
         self.source.several_kappas(self.parts)
         return pooled_figures(self.parts.values(), self.options.level, self.by_request, self.slack)
+
+
+def _slack(drafts: int) -> int:
+    """How far a count may be off that comes from a rate of three decimals."""
+    return int(drafts * 5e-4 + 0.5)
 
 
 def _close(text: str, value: float, tolerance: float) -> bool:

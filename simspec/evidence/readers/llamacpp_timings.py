@@ -17,6 +17,7 @@ class LlamacppTimings(ObjectReader):
     """One object per request; alone, or under `timings` of a response."""
 
     shapes = (SHAPE,)
+    marks = (b'"predicted_n"',)
     items: Rows = field(default_factory=Rows)
     passes: int = 0
     emitted: int = 0

@@ -17,6 +17,7 @@ class LmStudio(ObjectReader):
     """One object per prediction."""
 
     shapes = (SHAPE,)
+    marks = (b'"predictedTokensCount"',)
     rows: Rows = field(default_factory=Rows)
     sums: list[int] = field(default_factory=lambda: [0, 0, 0, 0, 0])
     doubts: Doubts = field(default_factory=Doubts)

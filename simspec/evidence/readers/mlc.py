@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from simspec.evidence.block import Counts, figures
+from simspec.evidence.gather import pooled
 from simspec.evidence.readers.base import Doubts, Fields, ObjectReader, Place
 from simspec.evidence.source import Source, Unknown
 
@@ -18,6 +19,7 @@ class Mlc(ObjectReader):
     """Step 0 of both lists is the token of the target, always accepted; step j is draft j."""
 
     shapes = (SHAPE,)
+    marks = (b'"draft_count"',)
     last: tuple[list[int], list[int]] | None = None
     segments: list[tuple[list[int], list[int]]] = field(default_factory=list)
     times: int = 0
@@ -54,6 +56,11 @@ class Mlc(ObjectReader):
             own.body["segments"] = blocks
         else:
             own.body["pooled"] = blocks[0]
+        own.observed = pooled(
+            (len(offered) - 1, offered[0], accepted[1:], sum(offered[1:]))
+            for offered, accepted in (*self.segments, self.last)
+            if len(offered) > 1
+        )
         if self.times > 1:
             own.say("CUMULATIVE_STATISTICS", f"{self.times} objects, the last counts")
         self.doubts.tell(own)

@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 
 from simspec.evidence.block import LONGEST_DRAFT, Counts, figures
 from simspec.evidence.drift import Drift
+from simspec.evidence.gather import Kept
 from simspec.evidence.lines import Text
+from simspec.evidence.observed import NO_UNIT
 from simspec.evidence.readers.base import Options, Place
 from simspec.evidence.readers.table import Body, TableReader, header
 from simspec.evidence.source import Source, Unknown
 from simspec.model.errors import did_you_mean, shown
 from simspec.stats.request_sums import RequestSums
+from simspec.text import clean
 
 CSV, PARQUET = "rounds-csv", "rounds-parquet"
 ACCEPTED = ("accepted", "num_accepted", "n_accepted", "accepted_tokens", "accepted_drafts", "akzeptiert")
@@ -55,6 +58,7 @@ class Rounds(TableReader):
     columns: _Columns | None = None
     drift: Drift = field(default_factory=Drift)
     requests: RequestSums = field(default_factory=RequestSums)
+    kept: Kept = field(default_factory=Kept)
     open_request: str | None = None
     open_pairs: dict[int, int] = field(default_factory=dict)
     closed: set[str] = field(default_factory=set)
@@ -94,18 +98,19 @@ class Rounds(TableReader):
             stream = csv.open_csv(
                 body,
                 read_options=csv.ReadOptions(
-                    block_size=2**20, use_threads=False, column_names=list(own.columns), skip_rows=1
+                    block_size=2**18, use_threads=False, column_names=list(own.columns), skip_rows=1
                 ),
                 parse_options=csv.ParseOptions(delimiter=own.separator),
                 convert_options=csv.ConvertOptions(
                     column_types=kinds, include_columns=list(kinds), decimal_point=own.decimal
                 ),
+                memory_pool=pa.system_memory_pool(),  # the default one holds on to what it had
             )
             for batch in stream:
                 self._batch(batch, place)
         except pa.ArrowException as error:
             place.number = 1
-            place.refuse(f"is no table of rounds: {' '.join(str(error).split())[:200]}")
+            place.refuse(f"is no table of rounds: {clean(' '.join(str(error).split())[:200])}")
         self.repeated = body.repeated
 
     def _parquet(self, text: Text, place: Place) -> None:
@@ -118,7 +123,7 @@ class Rounds(TableReader):
             for batch in file.iter_batches(batch_size=2**16, columns=list(_names(columns))):
                 self._batch(batch, place)
         except (pa.ArrowException, OSError) as error:
-            place.refuse(f"cannot be read as Parquet ({str(error).splitlines()[0][:200]})")
+            place.refuse(f"cannot be read as Parquet ({clean(str(error).splitlines()[0][:200])})")
 
     def _choose(self, names: tuple[str, ...], place: Place) -> _Columns:
         """Columns by the caller's word, else by names that leave no doubt."""
@@ -146,8 +151,7 @@ class Rounds(TableReader):
         if isinstance(columns.drafted, int):
             drafted = np.full(len(lengths), float(columns.drafted))
         else:
-            drafted = _numbers(batch.column(columns.drafted), columns.drafted, place)
-            drafted = drafted if sizes is None else np.repeat(drafted, sizes)
+            drafted = self._drafts_of(batch.column(columns.drafted), columns.drafted, sizes, place)
         kept = np.isfinite(lengths) & np.isfinite(drafted)
         rows = self.rows + np.flatnonzero(kept)
         self.rows, self.empty = self.rows + len(kept), self.empty + int((~kept).sum())
@@ -157,9 +161,11 @@ class Rounds(TableReader):
         _count(self.pairs, accepted, drafts)
         if sizes is None and columns.request is None:
             self.drift.add(accepted, np.minimum(accepted + 1, drafts))
+            self._keep(accepted, drafts, begins=False)
         if sizes is not None:
             owner = np.repeat(np.arange(len(sizes)), sizes)[kept]
-            self._by_list(np.searchsorted(owner, np.arange(len(sizes)), side="right"), accepted, drafts)
+            names = None if columns.request is None else batch.column(columns.request).to_pylist()
+            self._by_list(np.searchsorted(owner, np.arange(len(sizes)), side="right"), accepted, drafts, names)
             return
         for name in columns.times:
             self._time(name, drafts, _numbers(batch.column(name), name, place)[kept])
@@ -213,7 +219,8 @@ class Rounds(TableReader):
         for start, end in zip([0, *edges], [*edges, len(ids)], strict=True):
             if start == end:
                 continue
-            if ids[start] != self.open_request:
+            begins = ids[start] != self.open_request
+            if begins:
                 self._close_request(place)
                 if str(ids[start]) in self.closed:
                     place.refuse(
@@ -221,14 +228,31 @@ class Rounds(TableReader):
                     )
                 self.open_request = str(ids[start])
             _count(self.open_pairs, accepted[start:end], drafts[start:end])
+            self._keep(accepted[start:end], drafts[start:end], begins, self.open_request)
 
-    def _by_list(self, ends: NDArray[Any], accepted: Ints, drafts: Ints) -> None:
+    def _drafts_of(self, column: Any, name: str, sizes: Ints | None, place: Place) -> NDArray[np.float64]:
+        """Drafts of each round: a list beside that of the accepted lengths, or one number for all of it."""
+        own = _sizes(column)
+        if own is None:
+            drafted = _numbers(column, name, place)
+            return drafted if sizes is None else np.repeat(drafted, sizes)
+        if sizes is None or not np.array_equal(own, sizes):
+            place.refuse(f"the lists in column {shown(name)} are not as long as those of accepted lengths")
+        return _numbers(column.flatten(), name, place)
+
+    def _by_list(self, ends: NDArray[Any], accepted: Ints, drafts: Ints, names: list[Any] | None) -> None:
         start = 0
-        for end in map(int, ends):
+        for i, end in enumerate(map(int, ends)):
             own: dict[int, int] = {}
             _count(own, accepted[start:end], drafts[start:end])
+            name = None if names is None else str(names[i])[:200]
+            self._keep(accepted[start:end], drafts[start:end], begins=True, name=name)
             self._request_done(own)
             start = end
+
+    def _keep(self, accepted: Ints, drafts: Ints, begins: bool, name: str | None = None) -> None:
+        offered = drafts > 0
+        self.kept.stretch(drafts[offered], accepted[offered], begins, name)
 
     def _close_request(self, place: Place) -> None:
         if self.open_request is not None:
@@ -253,6 +277,9 @@ class Rounds(TableReader):
         )
         kappas = sorted({key // _STEP for key in self.pairs if key >= _STEP})
         known = columns.request is not None or self.requests.requests > 0
+        if not known:
+            self.kept.unit = NO_UNIT
+        own.observed = self.kept.observed()
         counts = Counts(max(kappas, default=0), rounds, drafted, accepted, reached)
         unknown = {}
         if len(kappas) != 1:

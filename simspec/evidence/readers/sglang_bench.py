@@ -60,7 +60,7 @@ class SglangBench(BenchReader):
             own.say("ITL_DEFINITION_VERSION_DEPENDENT", f"mean ITL {block.fields['Mean ITL (ms)']} ms")
         own.body["pooled"] = pooled
         own.conventions = {"Accept length": "bonus token included", "Concurrency": "measured, not the one asked for"}
-        self.sources.append(own)
+        place.one_more(self.sources, own)
 
     def finish(self) -> list[Source]:
         return self.sources

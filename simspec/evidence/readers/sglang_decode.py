@@ -79,7 +79,7 @@ class SglangDecode(LineReader):
 
     def _entry(self, before: str, entry: str, place: Place) -> None:
         found = _WHOLE.match(entry)
-        if found is None or (not place.whole and found.end() == len(entry)):  # #queue-req: 1 may be 12
+        if found is None:
             if "accept len" not in entry and place.whole and "#queue-req" in entry:
                 return  # decoding without speculation
             if place.whole and _NEXT.search(entry):
@@ -99,7 +99,9 @@ class SglangDecode(LineReader):
         )
 
     def _window(self, running: int, rank: str | None, length: str, rate: str | None, place: Place) -> None:
-        kind = self.kinds.setdefault(rate is not None, _Kind())
+        kind = self.kinds.get(rate is not None)
+        if kind is None:
+            kind = self.kinds[rate is not None] = _Kind()
         value = float(length)
         if value < 1.0:
             kind.idle.add(place, f"accept len {length}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simspec.evidence.block import LONGEST_DRAFT, Counts, figures, pooled_figures, reached_of
+from simspec.evidence.gather import Kept
 from simspec.evidence.readers.base import Doubts, Fields, ObjectReader, Once, Place
 from simspec.evidence.source import Rows, Source, Unknown
 from simspec.model.errors import shown
@@ -24,11 +25,14 @@ class SglangMeta(ObjectReader):
     """Requests with a histogram are pooled; of the others only tokens per round are known."""
 
     shapes = (SHAPE,)
+    marks = (b'"spec_verify_ct"',)
     parts: dict[int, Counts] = field(default_factory=dict)
     requests: RequestSums = field(default_factory=RequestSums)
+    kept: Kept = field(default_factory=Kept)
     rows: Rows = field(default_factory=Rows)
     completion: int = 0
     rounds: int = 0
+    without_histogram: int = 0
     doubts: Doubts = field(default_factory=Doubts)
     once: Once = field(default_factory=Once)
     source: Source = field(default_factory=lambda: Source(SHAPE, "SGLang /generate meta_info"))
@@ -62,6 +66,8 @@ class SglangMeta(ObjectReader):
         self._check(own, row, rounds, completion, correct, proposed, histogram)
         if histogram is not None:
             self._add(row, rounds, correct, proposed, histogram, place)
+        else:
+            self.without_histogram += 1
         self.rows.append(row)
 
     def _either(self, own: Fields, names: tuple[str, ...]) -> int | None:
@@ -136,12 +142,19 @@ class SglangMeta(ObjectReader):
             self.doubts.add("VARIABLE_DRAFT_LENGTH", place, f"{drafted} proposed in {rounds} rounds of up to {kappa}")
         self.parts.setdefault(kappa, Counts(kappa)).add(Counts(kappa, rounds, drafted, sum(reached), reached))
         self.requests.add(rounds, reached)
+        name = row["id"]
+        self.kept.counts(kappa, rounds, reached, drafted, None if name is None else str(name)[:200])
 
     def finish(self) -> list[Source]:
         own = self.source
         level = self.options.level
         if self.parts:
             own.body["pooled_with_histogram"] = pooled_figures(self.parts.values(), level, self.requests)
+            own.observed = self.kept.observed()
+            if self.without_histogram:
+                own.body["requests_without_histogram"] = self.without_histogram
+            if "TREE_DRAFTER" in self.doubts.seen:
+                own.ambiguous.append("drafts are trees: in the rounds, the deepest path stands for κ, not the nodes")
         else:
             none = Unknown("no request has a histogram")
             hidden = dict.fromkeys(("kappa", "drafts", "draft_tokens", "accepted", "reached"), none)

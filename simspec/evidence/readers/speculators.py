@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simspec.evidence.block import LONGEST_DRAFT, Counts, figures
+from simspec.evidence.gather import pooled as pooled_rounds
 from simspec.evidence.lines import Text
 from simspec.evidence.readers.base import MOST, MOST_GROUPS, Options, Place
 from simspec.evidence.readers.table import Body, TableReader, header
@@ -16,7 +17,7 @@ from simspec.evidence.source import Source
 from simspec.model.errors import shown
 
 SHAPE = "speculators-csv"
-_COUNTS = ("num_drafts", "num_draft_tokens", "num_accepted_tokens")
+COUNTS = ("num_drafts", "num_draft_tokens", "num_accepted_tokens")
 _POSITION = "acceptance_at_pos_"
 
 
@@ -31,7 +32,7 @@ class Speculators(TableReader):
     @classmethod
     def looks_like(cls, head: bytes, options: Options) -> bool:
         own = header(head)
-        return own is not None and all(name in own.columns for name in ("subset", *_COUNTS, f"{_POSITION}0"))
+        return own is not None and all(name in own.columns for name in ("subset", *COUNTS, f"{_POSITION}0"))
 
     def read(self, text: Text, place: Place) -> None:
         own = header(text.head())
@@ -48,7 +49,7 @@ class Speculators(TableReader):
                 self._row(row, positions, place)
 
     def _row(self, row: dict[str, Any], positions: list[str], place: Place) -> None:
-        drafts, drafted, accepted = (_number(row, name, place) for name in _COUNTS)
+        drafts, drafted, accepted = (_number(row, name, place) for name in COUNTS)
         if any(value != int(value) for value in (drafts, drafted, accepted)) or len(positions) > LONGEST_DRAFT:
             place.refuse("counts must be whole numbers")
         place.fits(int(accepted), int(drafted))
@@ -73,6 +74,9 @@ class Speculators(TableReader):
             pooled.add(counts)
         level = self.options.level
         own.body["pooled"] = figures(pooled, level)
+        own.observed = pooled_rounds(
+            (own.kappa, own.drafts, own.reached, own.draft_tokens) for own in self.subsets.values()
+        )
         own.body["per_subset"] = {name: figures(counts, level) for name, counts in self.subsets.items()}
         own.conventions = {"acceptance_length": "bonus token included", f"{_POSITION}j": "survival, counted from 0"}
         return [own]

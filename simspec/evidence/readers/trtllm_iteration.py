@@ -27,6 +27,7 @@ class TrtllmIteration(ObjectReader):
     """Iterations are weighted by their requests, never averaged row by row."""
 
     shapes = (SHAPE,)
+    marks = (b'"specDecodingStats"', b'"spec_decoding_stats"')
     drafts: int = 0
     drafted: int = 0
     accepted: int = 0

@@ -19,6 +19,7 @@ class TrtllmRequest(ObjectReader):
     """Means only; κ must come from the caller."""
 
     shapes = (SHAPE,)
+    marks = (b'"total_accepted_draft_tokens"',)
     requests: int = 0
     drafted: int = 0
     accepted: int = 0
@@ -57,6 +58,7 @@ class TrtllmRequest(ObjectReader):
             own.body["given_kappa"] = {str(kappa): given_kappa(kappa, self.drafted, self.accepted)}
         own.body = {"pooled": out, "requests": self.requests, **own.body}
         own.say("KAPPA_UNKNOWN", "the metrics hold no κ")
+        own.observed = Unknown("the metrics hold sums over rounds, nothing per position")
         self.doubts.tell(own)
         own.conventions = {"acceptance_rate": "accepted / drafted; falls with κ at the same alpha"}
         own.ambiguous = [

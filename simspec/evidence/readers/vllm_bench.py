@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from simspec.evidence.block import Counts, figures
+from simspec.evidence.gather import pooled
 from simspec.evidence.readers.base import Place
 from simspec.evidence.readers.bench import BenchReader, Block, count, number
 from simspec.evidence.source import Source, Unknown
@@ -22,6 +23,7 @@ class VllmBench(BenchReader):
 
     shapes = (SHAPE,)
     sources: list[Source] = field(default_factory=list)
+    rounding: float = 5.0001e-5  # half of the last decimal that is printed
 
     def take(self, block: Block, place: Place) -> None:
         if "Backend" in block.fields:
@@ -36,7 +38,7 @@ class VllmBench(BenchReader):
             own.say("NO_DRAFT_FIELDS", f"print-out in line {block.number}")
         else:
             own.body["pooled"] = self._pooled(own, block, drafts, place) | {"output_tok_s": tok_s}
-        self.sources.append(own)
+        place.one_more(self.sources, own)
 
     def _pooled(self, own: Source, block: Block, drafts: int, place: Place) -> dict[str, object]:
         drafted, accepted = count(block, "Draft tokens", place), count(block, "Accepted tokens", place)
@@ -44,8 +46,7 @@ class VllmBench(BenchReader):
             place.refuse("the print-out ending here has drafts but no token counts: a form nobody knows")
         place.fits(accepted, drafted)
         rates = _positions(block, place)
-        half = 5.0001e-5
-        slack = int(drafts * half + 0.5)
+        slack = int(drafts * self.rounding + 0.5)
         reached = [round(rate * drafts) for rate in rates]
         kappa = len(rates)
         counts = Counts(kappa, drafts, drafted, accepted, reached)
@@ -55,6 +56,8 @@ class VllmBench(BenchReader):
             own.say("KAPPA_UNKNOWN", "no acceptance per position")
         out = figures(counts, self.options.level, unknown, slack=slack)
         self._check(own, block, counts, rates, place)
+        if rates:
+            own.observed = pooled([(kappa, drafts, reached, drafted)])
         itl, tpot = number(block, "Mean ITL (ms)", place), number(block, "Mean TPOT (ms)", place)
         if itl is not None and tpot:
             out["itl_over_tpot"] = round(itl / tpot, 3)

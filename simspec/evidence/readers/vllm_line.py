@@ -80,7 +80,7 @@ _NEXT_LINE = re.compile(r"\((?:\w+ )?pid=|\(\w+_\w+ |(?:INFO|WARNING|ERROR|DEBUG
 """What begins another line, where two processes write into one."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Metrics:
     """A whole line: its shape and its fields as printed."""
 

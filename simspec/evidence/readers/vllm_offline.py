@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from simspec.evidence.block import Counts, figures
+from simspec.evidence.gather import pooled
 from simspec.evidence.readers.base import LineReader, Place
 from simspec.evidence.readers.counts import drafts_of
 from simspec.evidence.source import Source, Unknown
@@ -69,6 +70,8 @@ class VllmOffline(LineReader):
             unknown = dict.fromkeys(("kappa", "reached"), Unknown("the print-out has no acceptance by token"))
             own.say("KAPPA_UNKNOWN", "no acceptance by token")
         own.body["pooled"] = figures(counts_of, self.options.level, unknown, slack=slack)
+        if rates:
+            own.observed = pooled([(len(rates), drafts, counts_of.reached, drafted)])
         if drafts:
             counted = 1.0 + accepted / drafts
             own.check(
@@ -83,7 +86,7 @@ class VllmOffline(LineReader):
             "mean acceptance length": "bonus token included",
             "acceptance at token j": "survival, counted from 0, over all drafts",
         }
-        self.sources.append(own)
+        place.one_more(self.sources, own)
 
     def finish(self) -> list[Source]:
         return self.sources

@@ -1,19 +1,19 @@
-"""Scrapes of vLLM's /metrics: cumulative counters per engine, whose differences count."""
+"""Scrapes of /metrics of vLLM and llama.cpp: cumulative counters per engine, whose differences count."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 from simspec.evidence.block import Counts, added, figures, pooled_figures
+from simspec.evidence.gather import Blocks
 from simspec.evidence.readers.base import MOST_GROUPS, Doubts, LineReader, Place
 from simspec.evidence.readers.exposition import Series, series
 from simspec.evidence.source import MOST_ROWS, Source, Unknown
 
-SHAPE = "vllm-prometheus"
-PREFIX = "vllm:spec_decode_num_"
+SHAPE, LLAMACPP = "vllm-prometheus", "llamacpp-prometheus"
 _COUNTERS = ("drafts", "draft_tokens", "accepted_tokens")
 _POSITIONS = "accepted_tokens_per_pos"
 _RACE, _FEW = 0.99, 64
@@ -60,7 +60,8 @@ class VllmPrometheus(LineReader):
     """All scrapes given are one source, in the order given; a counter that falls is a restart."""
 
     shapes = (SHAPE,)
-    marks = (PREFIX.encode(),)
+    marks = (b"vllm:spec_decode_num_",)
+    engine: ClassVar[str] = "vLLM V1 /metrics"
     across_files = True
     now: dict[str, _Engine] = field(default_factory=dict)
     last: dict[str, _Engine] = field(default_factory=dict)
@@ -71,16 +72,23 @@ class VllmPrometheus(LineReader):
     model: str | None = None
     body: dict[str, Any] = field(default_factory=dict)
     totals: dict[str, dict[int, Counts]] = field(default_factory=dict)
+    blocks: Blocks = field(default_factory=Blocks)
     doubts: Doubts = field(default_factory=Doubts)
-    source: Source = field(default_factory=lambda: Source(SHAPE, "vLLM V1 /metrics"))
+    source: Source = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.source = Source(self.shapes[0], self.engine)
 
     def line(self, text: str, place: Place) -> None:
         own = series(text, place)
         if own is None:
             return
-        base = own.name.removeprefix(PREFIX)
+        base = own.name.removeprefix(self.marks[0].decode())
         created = base.endswith("_created")
         base = base.removesuffix("_created").removesuffix("_total")
+        if base == "emitted_tokens":  # vLLM before V1, which has a reader of its own
+            self.elsewhere = True
+            return
         if base not in (*_COUNTERS, _POSITIONS):
             place.refuse(f"unknown series {own.name}")
         rank = next((name for name in _RANKS if own.labels.get(name, "0") not in ("", "0")), None)
@@ -116,7 +124,7 @@ class VllmPrometheus(LineReader):
         """One scrape is at its end: it becomes a difference to the one before."""
         now, self.now = self.now, {}
         self.seen.clear()
-        if not now:
+        if not now or self.elsewhere:
             return
         alike = len({len(engine.reached) for engine in now.values()}) == 1
         complete = alike and all(engine.whole(self.last.get(name)) for name, engine in now.items())
@@ -153,6 +161,8 @@ class VllmPrometheus(LineReader):
 
     def _add(self, name: str, counts: Counts) -> None:
         self.totals.setdefault(name, {}).setdefault(counts.kappa, Counts(counts.kappa)).add(counts)
+        if counts.kappa and counts.drafts:
+            self.blocks.line(counts.kappa, counts.drafts, counts.reached, counts.draft_tokens)
 
     def _check(self, counts: Counts, place: Place) -> None:
         own, kappa, reached = self.source, counts.kappa, counts.reached
@@ -193,6 +203,8 @@ class VllmPrometheus(LineReader):
         own.body["engines"] = {name: self._total(parts.values()) for name, parts in self.totals.items()}
         parts = [part for engine in self.totals.values() for part in engine.values()]
         own.body["pooled"] = self._total(parts)
+        if all(part.kappa for part in parts):
+            own.observed = self.blocks.observed()
         own.several_kappas({part.kappa for part in parts if part.drafts})
         if len(self.totals) > 1:
             own.say("MULTI_ENGINE_POOLING", f"engines {', '.join(sorted(self.totals))}")
@@ -210,3 +222,12 @@ class VllmPrometheus(LineReader):
             "engine labels are kept apart; pooled is their sum",
         ]
         return [own]
+
+
+@dataclass(eq=False)
+class LlamacppPrometheus(VllmPrometheus):
+    """The same counters under another prefix, without engines; a request counts when it is finished."""
+
+    shapes = (LLAMACPP,)
+    marks = (b"llamacpp:spec_decode_num_",)
+    engine = "llama.cpp llama-server /metrics"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simspec.evidence.block import LONGEST_DRAFT, Counts, add_into, figures, pooled_figures, reached_of
+from simspec.evidence.gather import Kept
 from simspec.evidence.readers.base import Doubts, Fields, ObjectReader, Once, Place, checked_count
 from simspec.evidence.source import Rows, Source, Unknown
 from simspec.model.errors import shown
@@ -20,9 +21,11 @@ class VllmRequests(ObjectReader):
     """Counts are pooled; the mean of per-request ratios is another number and is kept beside."""
 
     shapes = (SHAPE,)
+    marks = (b'"num_spec_steps"', b'"speculative_decoding"', b'"spec_decode_metrics"')
     parts: dict[int, Counts] = field(default_factory=dict)
     unstated: Counts = field(default_factory=Counts)
     sums: RequestSums = field(default_factory=RequestSums)
+    kept: Kept = field(default_factory=Kept)
     emitted: Rows = field(default_factory=Rows)
     ratios: float = 0.0
     requests: int = 0
@@ -63,7 +66,7 @@ class VllmRequests(ObjectReader):
         reached = reached_of([*histogram, *[0] * (kappa + 1 - len(histogram))])
         if drafted != kappa * steps:
             self.doubts.add("VARIABLE_DRAFT_LENGTH", place, f"{drafted} drafted in {steps} steps of up to {kappa}")
-        self._offered(own, given, steps, drafted, reached)
+        self._offered(own, given, steps, drafted, reached, None if name is None else str(name)[:200])
         part = self.unstated if given is None else self.parts.setdefault(given, Counts(given))
         part.add(Counts(kappa, steps, drafted, sum(reached), reached))
         self.sums.add(steps, reached)
@@ -109,24 +112,26 @@ class VllmRequests(ObjectReader):
             code = "RATE_CONTRADICTS_COUNTS" if equation.startswith("acceptance rate") else "IDENTITY_BROKEN"
             self.source.check(equation, holds, f"line {place.number}: {seen}", code)
 
-    def _offered(self, own: Fields, given: int | None, steps: int, drafted: int, reached: list[int]) -> None:
+    def _offered(
+        self, own: Fields, given: int | None, steps: int, drafted: int, reached: list[int], name: str | None
+    ) -> None:
         """How many drafts were offered and examined at each position, where the record tells."""
-        kappa = len(reached)
-        if given is not None and drafted == kappa * steps:
+        kappa, full = len(reached), given is not None and drafted == len(reached) * steps
+        pairs = _steps(own, steps, drafted, kappa, full)
+        if full:
             add_into(self.offered, [steps] * kappa)
             add_into(self.examined, [steps, *reached][:kappa])
-        elif isinstance(own.record.get("per_step_drafted"), list) and isinstance(
-            own.record.get("per_step_accepted"), list
-        ):
-            drafts, lengths = own.counts("per_step_drafted"), own.counts("per_step_accepted")
-            good = len(drafts) == len(lengths) == steps and all(a <= d for a, d in zip(lengths, drafts, strict=True))
-            if not good or sum(drafts) != drafted or max(drafts) > kappa:
-                own.place.refuse("per_step_drafted does not fit num_draft_tokens and per_step_accepted")
-            add_into(self.offered, [sum(d > j for d in drafts) for j in range(kappa)])
-            pairs = list(zip(lengths, drafts, strict=True))
+        elif pairs is not None:
+            add_into(self.offered, [sum(d > j for _, d in pairs) for j in range(kappa)])
             add_into(self.examined, [sum(d > j <= a for a, d in pairs) for j in range(kappa)])
         else:
             self.all_offered = False
+        if pairs is None:
+            self.kept.counts(kappa, steps, reached, drafted, name)
+        else:
+            whole = [(a, d) for a, d in pairs if d]
+            self.kept.left_out += steps - len(whole)  # steps without a draft
+            self.kept.sequence([d for _, d in whole], [a for a, _ in whole], name)
 
     def finish(self) -> list[Source]:
         own = self.source
@@ -141,6 +146,7 @@ class VllmRequests(ObjectReader):
             pooled["offered_at_position"] = self.offered
             pooled["cond_alpha_given_offered"] = [r / e if e else Unknown("never examined") for r, e in pairs]
         own.body["pooled"] = pooled
+        own.observed = self.kept.observed()
         if own.several_kappas(self.parts):
             own.body["segments"] = [figures(part, level) for _, part in sorted(self.parts.items())]
         self.emitted.put(own.body, "per_request_emitted")
@@ -175,6 +181,20 @@ def _block(record: dict[str, Any]) -> tuple[str, dict[str, Any] | None] | None:
 
 
 _MISSING = object()
+
+
+def _steps(own: Fields, steps: int, drafted: int, kappa: int, full: bool) -> list[tuple[int, int]] | None:
+    """Accepted and drafted of each step, in order; None where the record does not tell."""
+    if not isinstance(own.record.get("per_step_accepted"), list):
+        return None
+    lengths = own.counts("per_step_accepted")
+    if isinstance(own.record.get("per_step_drafted"), list):
+        drafts = own.counts("per_step_drafted")
+        good = len(drafts) == len(lengths) == steps and all(a <= d for a, d in zip(lengths, drafts, strict=True))
+        if not good or sum(drafts) != drafted or max(drafts) > kappa:
+            own.place.refuse("per_step_drafted does not fit num_draft_tokens and per_step_accepted")
+        return list(zip(lengths, drafts, strict=True))
+    return [(a, kappa) for a in lengths] if full else None
 
 
 def _histogram(own: Fields) -> list[int]:

@@ -83,6 +83,7 @@ class VllmV0(LineReader):
             }
             self._check(row, now)
         else:
+            self._check_rate(now)
             row |= dict.fromkeys(
                 ("mean_emitted_per_round", "mean_accepted_per_round", "iid_alpha_from_emitted"), drafts
             )
@@ -95,12 +96,19 @@ class VllmV0(LineReader):
         self.source.check("drafts ≤ emitted ≤ drafts·(κ + 1)", possible, seen)
         if now.emitted == row["drafts"]:
             self.source.say("DRAFT_NEVER_ACCEPTED", seen)
-        for equation, value, text in (
-            ("system efficiency = emitted / (drafts·(κ + 1))", row["system_efficiency"], now.printed_efficiency),
-            ("draft acceptance rate = accepted / drafted", row["reported_draft_acceptance_rate"], now.printed_rate),
-        ):
-            holds = text == "nan" or abs(value - float(text)) <= 5.1e-4
-            self.source.check(equation, holds, f"line {now.number}: printed {text}, counts give {value:.4f}")
+        self._near(
+            "system efficiency = emitted / (drafts·(κ + 1))", row["system_efficiency"], now.printed_efficiency, now
+        )
+        self._check_rate(now)
+
+    def _check_rate(self, now: _Totals) -> None:
+        if now.drafted:
+            equation = "draft acceptance rate = accepted / drafted"
+            self._near(equation, now.accepted / now.drafted, now.printed_rate, now)
+
+    def _near(self, equation: str, value: float, text: str, now: _Totals) -> None:
+        holds = text == "nan" or abs(value - float(text)) <= 5.1e-4
+        self.source.check(equation, holds, f"line {now.number}: printed {text}, counts give {value:.4f}")
 
     def finish(self) -> list[Source]:
         self._close()

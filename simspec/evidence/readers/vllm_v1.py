@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simspec.evidence.block import Counts, added, figures, given_kappa, pooled_figures
+from simspec.evidence.gather import Blocks
 from simspec.evidence.readers.base import MOST_GROUPS, Doubts, LineReader, Place
 from simspec.evidence.readers.counts import Drafts, drafts_of
 from simspec.evidence.readers.vllm_line import MARKS, Metrics, metrics
@@ -54,6 +55,7 @@ class _Shape:
     source: Source
     windows: Rows = field(default_factory=Rows)
     pools: dict[tuple[str, str, int], _Pool] = field(default_factory=dict)
+    blocks: Blocks = field(default_factory=Blocks)
     doubts: Doubts = field(default_factory=Doubts)
     bonus: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
     throughput: float = 0.0
@@ -78,7 +80,7 @@ class VllmV1(LineReader):
     def line(self, text: str, place: Place) -> None:
         process = _PROCESS.search(text) if "pid=" in text else None
         pid = process.group(process.lastindex or 1) if process else ""
-        first = min((text.find(mark) for mark in MARKS if mark in text), default=len(text))
+        first = min(text.find(mark) % (len(text) + 1) for mark in MARKS)  # the length, where there is none
         batches = list(_ENGINE.finditer(text)) if "Avg generation throughput" in text else []
         for batch in batches:  # more than one, and on either side of the metrics, where lines ran together
             if batch.start() < first:
@@ -87,7 +89,9 @@ class VllmV1(LineReader):
             torn = place.torn_lines
             for own in metrics(text, place):
                 if own.shape in ENGINES:
-                    shape = self.found.setdefault(own.shape, _Shape(Source(own.shape, ENGINES[own.shape])))
+                    shape = self.found.get(own.shape)
+                    if shape is None:
+                        shape = self.found[own.shape] = _Shape(Source(own.shape, ENGINES[own.shape]))
                     self._notice(pid)
                     self._window(shape, own, pid, place)
             if place.torn_lines > torn:  # the statistics before it belong to a window that was dropped
@@ -183,6 +187,7 @@ class VllmV1(LineReader):
             own.reached = [a + b for a, b in zip(own.reached, drafts.reached, strict=True)]
             pool.low, pool.high = pool.low + drafts.low, pool.high + drafts.high
             pool.slack += drafts.slack
+            shape.blocks.line(key[2], drafts.best, drafts.reached, drafted)
         else:
             pool.unknown += 1
 
@@ -197,6 +202,7 @@ class VllmV1(LineReader):
         if name == "vllm-v1-early":
             own.body |= self._without_kappa(shape)
             own.say("KAPPA_UNKNOWN", "the line holds no κ")
+            own.observed = Unknown("the lines hold sums over rounds, nothing per position")
             if len(shape.units) > 1:
                 own.say(
                     "UNIT_CHANGE_FRACTION_TO_PERCENT",
@@ -243,6 +249,7 @@ class VllmV1(LineReader):
             if isinstance(emitted, float) and rate > 0:
                 pooled["implied_round_ms"] = 1000.0 * emitted / rate
         own.body["pooled"] = pooled
+        own.observed = shape.blocks.observed()
 
     def _engines(self, pools: dict[tuple[str, str, int], _Pool]) -> dict[tuple[str, str, int], str]:
         """A name for the engine of each pool; windows without one belong to the only one there is."""

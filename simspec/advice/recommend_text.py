@@ -1,0 +1,223 @@
+"""How does a recommendation read on a terminal?  The answer in one sentence, the table, what it rests on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from simspec.advice.decide import NEAR, OFF
+from simspec.advice.posterior import MODEL
+from simspec.text import clean, kappa_set, number, plural, table
+
+if TYPE_CHECKING:
+    from simspec.advice.kappa_grid import GridAdvice
+    from simspec.advice.recommendation import Recommendation
+
+ROWS = 12
+FEW_ROUNDS = 30
+"""The normal law behind a number of rounds needs about so many."""
+
+
+def shown(own: Recommendation) -> str:
+    """The whole answer as text."""
+    if own.grid is not None:
+        return "\n".join([*_grid(own.grid), "", *_details(own, f"at {own.grid.cells[0].where}")])
+    return "\n".join([sentence(own), *_details(own, "")])
+
+
+def sentence(own: Recommendation) -> str:
+    """What to do, what it gives, how sure.
+
+    Examples
+    --------
+    >>> from simspec import recommend
+    >>> sentence(recommend({"alpha": 0.4}, {"c_d": 1 / 7}))
+    'use κ = 1 (num_speculative_tokens): 1.23x a plain step'
+    """
+    choice = own.choice
+    if choice.kappa == OFF:
+        said = f"switch speculation off: no κ is worth it, {_best_drafting(own)}"
+    elif choice.kappa == 0:
+        said = f"do not draft: κ = 0 gives {own.speedup:.2f}x, {_best_drafting(own)}"
+    else:
+        said = f"use κ = {choice.kappa} (num_speculative_tokens): {own.speedup:.2f}x a plain step"
+    if own.known_error:
+        said += f", {_percent(choice.sureness)} sure to be within {NEAR:.0%} of the best"
+        alike = own.alike
+        if len(alike) > 1:
+            said += f"; {_options(alike)} cannot be told apart"
+    return said
+
+
+def _best_drafting(own: Recommendation) -> str:
+    drafting = [row for row in own.rows if row["kappa"]]
+    best = max(drafting, key=lambda row: row["speedup"])
+    return f"the best, κ = {best['kappa']}, gives {best['speedup']:.2f}x against {_off(own):.2f}x"
+
+
+def _off(own: Recommendation) -> float:
+    return float(own.choice.speedup[0])
+
+
+def _percent(share: float) -> str:
+    return "more than 99%" if share > 0.995 else f"{share:.0%}"
+
+
+def _options(options: Iterable[int]) -> str:
+    """``off, κ = 1-3``."""
+    options = list(options)
+    kappas = [option for option in options if option != OFF]
+    parts = (["off"] if OFF in options else []) + ([f"κ = {kappa_set(kappas)}"] if kappas else [])
+    return " and ".join(parts)
+
+
+def _details(own: Recommendation, where: str) -> list[str]:
+    lines = [f"{where}: {sentence(own)}"] if where else []
+    lines += _near(own)
+    lines += ["", _table(own), ""]
+    lines += _limits(own)
+    lines += _settling(own)
+    lines += ["", f"acceptance: {clean(own.acceptance.origin)}", f"costs: {clean(own.costs.origin)}"]
+    return lines + [f"- {clean(line)}" for line in own.assumptions]
+
+
+def _near(own: Recommendation) -> list[str]:
+    lines = []
+    if own.costs.origin.startswith("the default"):
+        lines.append(f"with {own.costs.origin}")
+    if len(own.band) > 1:
+        lines.append(f"flat: κ = {kappa_set(own.band)} within {own.within:.0%} of the best")
+    off = _off(own)
+    if own.choice.kappa > 0:
+        lines.append(f"off gives {off:.2f}x: κ = {own.choice.kappa} is {own.speedup / off:.2f}x of off")
+    more = own.next_position
+    if more is not None and own.choice.kappa > 0:
+        lines.append(
+            f"one more position brings {more['tokens']:.2f} tokens per round and pays if it costs less than "
+            f"{more['pays_below']:.3f} plain steps"
+        )
+    return lines
+
+
+def _table(own: Recommendation) -> str:
+    sure = own.known_error
+    header = ["κ", "tokens E", "round R", "speed-up", *(["interval", "P(best)", "regret"] if sure else ["of best"])]
+    header += ["κ adds tokens", "κ adds speed-up", ""]
+    body = []
+    for row in _chosen_rows(own):
+        cells = ["off" if row["off"] else str(row["kappa"]), *(f"{row[k]:.3f}" for k in ("emitted", "round_cost"))]
+        cells.append(f"{row['speedup']:.3f}")
+        if sure:
+            low, high = row["interval"]
+            cells += [f"[{low:.2f}, {high:.2f}]", f"{row['probability_best']:.0%}", f"{row['expected_regret']:.1%}"]
+        else:
+            cells.append(f"{row['of_best']:.1%}")
+        for key in ("extra_tokens", "extra_speedup"):
+            cells.append("–" if row[key] is None else f"{row[key]:+.3f}")
+        body.append([*cells, _mark(own, row)])
+    lines = [table(header, body)]
+    if any(row["extrapolated"] for row in own.rows):
+        lines.append("extrapolated: acceptance (a) or cost (c) at this κ is a model's, not measured")
+    return "\n".join(lines)
+
+
+def _chosen_rows(own: Recommendation) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = own.rows
+    if len(rows) <= ROWS + 1:
+        return rows
+    place = own.choice.chosen
+    last = min(len(rows), max(ROWS, place + 4))
+    return [rows[0], *rows[max(1, last - ROWS) : last]]
+
+
+def _mark(own: Recommendation, row: dict[str, Any]) -> str:
+    marks = []
+    if row["kappa"] == (None if own.choice.kappa == OFF else own.choice.kappa):
+        marks.append("← use")
+    if not row["within_limit"]:
+        marks.append("over the limit")
+    if row["extrapolated"]:
+        basis = row["acceptance_basis"] == MODEL
+        marks.append("extrapolated " + "a" * basis + "c" * bool(row["cost_extrapolated"]))
+    return ", ".join(marks)
+
+
+def _limits(own: Recommendation) -> list[str]:
+    lines = []
+    for limit in own.limits:
+        over = [o for o, ok in zip(own.choice.options, limit.kept, strict=True) if not ok]
+        here = limit.times_ms[own.choice.chosen]
+        fate = f"left out: {_options(over)}" if over else "nothing is left out"
+        chosen = _options([own.choice.kappa])
+        lines.append(f"limit {limit.limit_ms:g} ms on the {limit.quantity}: {here:.2f} ms at {chosen}; {fate}")
+    return lines
+
+
+def _settling(own: Recommendation) -> list[str]:
+    lines, work = [], own.effort
+    if work is not None:
+        mine, rival = _options([own.choice.kappa]), _options([work.rival])
+        if not work.matters:
+            lines.append(f"{mine} or {rival} cannot matter: within {NEAR:.0%} of each other")
+        else:
+            effect = f", design effect {work.design_effect:.1f}" if work.design_effect > 1.05 else ""
+            few = work.rounds < FEW_ROUNDS
+            takes = f"fewer than {FEW_ROUNDS} rounds" if few else f"about {plural(math.ceil(work.rounds), 'round')}"
+            lines.append(
+                f"to tell {mine} from {rival} ({math.expm1(work.difference):+.1%}) takes {takes} "
+                f"(5% error, 80% power{effect}; costs taken as known)"
+            )
+    readings = {name: kappa for name, kappa in own.others.items() if kappa != own.choice.kappa}
+    if readings:
+        said = "; ".join(f"{_options([kappa])} if {name}" for name, kappa in readings.items())
+        lines.append(f"another reading of the same figures would choose: {said}")
+    elif own.others:
+        lines.append(f"the choice is the same under: {', '.join(own.others)}")
+    return lines
+
+
+def _grid(grid: GridAdvice) -> list[str]:
+    body: list[Sequence[str]] = []
+    for cell in grid.cells:
+        choice = cell.own.choice
+        row = [
+            "–" if cell.batch is None else f"{cell.batch:g}",
+            "–" if cell.context is None else f"{cell.context:g}",
+            "off" if cell.kappa == OFF else str(cell.kappa),
+            f"{cell.own.speedup:.2f}x",
+            kappa_set(cell.own.band) or "–",
+            f"{choice.regret[choice.chosen]:.1%}" if cell.own.known_error else "–",
+            f"{cell.loss(grid.single):.1%}",
+        ]
+        if grid.by_batch is not None:
+            row.append(f"{cell.loss(grid.by_batch[cell.batch or 0.0]):.1%}")
+        body.append(row)
+    header = ["batch", "context", "κ", "speed-up", "flat", "expected regret", "loss with one κ"]
+    if grid.by_batch is not None:
+        header.append("loss with a batch table")
+    mean, most = grid.single_loss
+    lines = [
+        f"κ by load; one for all would be {_options([grid.single])}: {mean:.1%} lost on average, {most:.1%} at most"
+    ]
+    if grid.by_batch is not None and grid.by_batch_loss is not None:
+        mean, most = grid.by_batch_loss
+        entries = ", ".join(f"batch {b:g}: {_options([k])}" for b, k in grid.by_batch.items())
+        lines.append(f"a table by batch alone ({entries}): {mean:.1%} lost on average, {most:.1%} at most")
+    lines += ["", table(header, body)]
+    for batch in sorted({cell.batch for cell in grid.cells}, key=lambda value: value or 0.0):
+        ends = ", ".join(
+            f"κ = {kappa}: {context:,.0f}" for kappa, context in list(grid.crossings(batch).items())[:ROWS]
+        )
+        if ends:
+            load = "" if batch is None else f"batch {batch:g}: "
+            lines.append(f"{load}slower than off beyond a context of {ends} tokens")
+    if grid.probes:
+        lines += ["", "worth measuring next, by what not knowing may cost:"]
+        for probe in grid.probes:
+            load = " ".join(f"{n} {v:g}," for n, v in (("batch", probe.batch), ("context", probe.context)) if v)
+            lines.append(
+                f"- {load} {_options([probe.kappa])}: best with {probe.probability_best:.0%}; expected regret there "
+                f"{number(100 * probe.expected_regret, 2)}%"
+            )
+    return lines

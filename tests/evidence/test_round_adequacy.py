@@ -1,0 +1,147 @@
+"""The check of a process: a true one fails as often as stated, under any rule for κ; each kind of misfit is caught."""
+
+import numpy as np
+import pytest
+from rounds_played import beta_requests, curve, fixed, heuristic, hmm, iid, markov, two_kinds, without_order
+from scipy.stats import binom
+
+from simspec.evidence.adequacy import LEVEL, adequacy
+from simspec.evidence.observed import Observed
+from simspec.evidence.round_fits import fit_rounds
+from simspec.evidence.round_sample import one_by_one
+
+FALSE_ALARM = 1e-6
+TRUE = {
+    "i.i.d., heuristic": ("i.i.d.", lambda seed: iid(seed, 0.7, 20, 40, heuristic)),
+    "tail, fixed": ("geometric tail", lambda seed: curve(seed, [0.7, 0.5], 20, 40, fixed(4))),
+    "tail, heuristic": ("geometric tail", lambda seed: curve(seed, [0.7, 0.5], 20, 40, heuristic)),
+    "Beta by request, heuristic": ("Beta by request", lambda seed: beta_requests(seed, 7, 3, 30, 30, heuristic)),
+    "Beta by request, no order": (
+        "Beta by request",
+        lambda seed: without_order(beta_requests(seed, 7, 3, 30, 30, fixed(4))),
+    ),
+    "two classes, fixed": ("2 classes of requests", lambda seed: two_kinds(seed, 0.85, 0.45, 0.4, 30, 30, fixed(4))),
+    "Markov, heuristic": ("Markov", lambda seed: markov(seed, 0.7, 0.3, 20, 40, heuristic)),
+}
+
+
+def failures(name, make, seeds):
+    """How many of these logs are found inadequate."""
+    failed = 0
+    for seed in seeds:
+        observed = make(seed)
+        failed += not adequacy(fit_rounds(observed, [name])[0], observed, seed).adequate
+    return failed
+
+
+def test_a_true_process_fails_as_often_as_stated():
+    """All kinds together, 28 logs; a check of twice its stated false alarm would show in the deep one below."""
+    failed = sum(failures(name, make, range(1, 5)) for name, make in TRUE.values())
+    assert binom.sf(failed - 1, 4 * len(TRUE), LEVEL) > FALSE_ALARM
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("case", TRUE)
+def test_a_true_process_fails_as_often_as_stated_case_by_case(case):
+    """400 logs: 20 expected to fail; 44 or more would be a false alarm of 1e-6, and so would be 2 or fewer."""
+    name, make = TRUE[case]
+    failed = failures(name, make, range(1_000, 1_400))
+    assert binom.sf(failed - 1, 400, LEVEL) > FALSE_ALARM
+    assert binom.cdf(failed, 400, LEVEL) > FALSE_ALARM
+
+
+@pytest.mark.deep
+def test_true_hidden_states_fail_as_often_as_stated():
+    failed = failures("hidden Markov", lambda seed: hmm(seed, (0.9, 0.4), (0.95, 0.95), 30, 60, heuristic), range(60))
+    assert binom.sf(failed - 1, 60, LEVEL) > FALSE_ALARM
+
+
+WRONG = {
+    "first drafts do worse": ("i.i.d.", lambda: curve(1, [0.55, 0.75], 40, 100, fixed(4)), "position profile"),
+    "first drafts do worse, heuristic": (
+        "i.i.d.",
+        lambda: curve(1, [0.55, 0.75], 40, 100, heuristic),
+        "position profile",
+    ),
+    "requests differ": ("i.i.d.", lambda: beta_requests(1, 6, 3, 60, 60, fixed(4)), "spread between requests"),
+    "requests differ, whatever curve": (
+        "position",
+        lambda: beta_requests(1, 6, 3, 60, 60, fixed(4)),
+        "spread between requests",
+    ),
+    "requests differ, no order": (
+        "Beta by round",
+        lambda: without_order(beta_requests(1, 6, 3, 60, 60, fixed(4))),
+        "spread between requests",
+    ),
+    "rounds hang together": (
+        "geometric tail",
+        lambda: hmm(1, (0.9, 0.4), (0.95, 0.95), 40, 150, fixed(4)),
+        "successive rounds",
+    ),
+    "rounds hang together beyond requests": (
+        "Beta by request",
+        lambda: hmm(1, (0.9, 0.4), (0.95, 0.95), 40, 150, fixed(4)),
+        "successive rounds",
+    ),
+    "long drafts come from good requests": (
+        "position",
+        lambda: two_kinds(1, 0.9, 0.5, 0.5, 40, 50, heuristic),
+        "accepted by κ",
+    ),
+    "full rounds are too many": ("i.i.d.", lambda: beta_requests(1, 2, 1, 60, 60, fixed(8)), "full rounds"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_process_is_caught_where_it_is_wrong(case):
+    name, make, statistic = WRONG[case]
+    observed = make()
+    check = adequacy(fit_rounds(observed, [name])[0], observed)
+    assert not check.adequate
+    assert statistic in [own.name for own in check.statistics if own.rejected]
+    assert {own.name: own for own in check.statistics}[statistic].says.split(" ")[0] in check.says
+
+
+def test_what_a_fit_sets_by_itself_is_not_checked():
+    """Free rates by position at one κ: the curve is the fit's own, and nothing is left to tell."""
+    observed = Observed.of_counts([(3, 1000, [700, 350, 175])])
+    check = adequacy(fit_rounds(observed, ["position"])[0], observed)
+    assert check.adequate
+    assert check.statistics == ()
+    assert "nothing to check" in check.says
+
+
+def test_a_parameter_at_its_edge_excuses_nothing():
+    """Rates that fall with the position: a Beta law can do no better than one rate, and fails as that does."""
+    observed = curve(1, [0.8, 0.5], 40, 100, fixed(3))
+    one, beta = (adequacy(fit, observed) for fit in fit_rounds(observed, ["i.i.d.", "Beta by round"]))
+    assert [own.rejected for own in beta.statistics] == [own.rejected for own in one.statistics]
+    assert not beta.adequate
+
+
+def test_the_same_seed_gives_the_same_verdict_and_another_nearly_so():
+    observed = curve(1, [0.7, 0.5], 20, 40, fixed(4))
+    fit = fit_rounds(observed, ["i.i.d."])[0]
+    first, again, other = (adequacy(fit, observed, seed) for seed in (1, 1, 2))
+    assert first == again
+    assert [own.p_value for own in first.statistics] != [own.p_value for own in other.statistics]
+    assert np.allclose([own.observed for own in first.statistics], [own.observed for own in other.statistics])
+
+
+def test_rounds_put_one_by_one_are_the_same_rounds():
+    groups = [(3, 1000, [700, 350, 175]), (3, 500, [400, 300, 200])]
+    counts = Observed.of_counts(groups, "request")
+    single = one_by_one(counts, 10_000, 1)
+    assert (single.reached_by_group() == counts.reached_by_group()).all()
+    assert single.accepted[:50].std() > 0.0  # shuffled, not sorted
+    few = one_by_one(counts, 300, 1)
+    assert few.rounds == 300
+    assert few.reached()[0] == pytest.approx(0.2 * counts.reached()[0], rel=0.02)
+
+
+def test_long_logs_are_checked_in_part_and_it_is_said():
+    observed = iid(1, 0.6, 40, 100, fixed(3))
+    check = adequacy(fit_rounds(observed, ["i.i.d."])[0], observed, most=1_000)
+    assert 1_000 <= check.rounds + 100 <= 1_200
+    assert f"{check.rounds:,} rounds" in check.says
