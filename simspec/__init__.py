@@ -1,8 +1,10 @@
 """simspec: Monte Carlo simulation of speculative decoding, with the exact answer beside every number.
 
-The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `fit`, `solve`, `phase`,
-`sample_tokens`, `write_report`, the acceptance processes, `Cost`, and `RowProcess` with `register_process` for a
-process of your own.  Everything is imported when first used, so that ``import simspec`` is immediate.
+The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `solve`, `phase`,
+`sample_tokens`, `write_report`; from an engine's log to a decision `fit`, `fit_processes`, `costs`, `explain`,
+`recommend`, `export`, `ab`, `convert`, `gate_trips`; the acceptance processes, `Cost`, and `RowProcess` with
+`register_process` for a process of your own.  Everything is imported when first used, so that ``import simspec`` is
+immediate.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from simspec.advice.convert import convert
     from simspec.advice.explain import explain
     from simspec.advice.export import export
+    from simspec.advice.gate import gate_trips
     from simspec.advice.recommend import recommend
     from simspec.api import compare, exact, read, simulate, solve, sweep, trace, validate, write_report
     from simspec.evidence.cost_sweep import costs
@@ -74,6 +77,7 @@ __all__ = [
     "export",
     "fit",
     "fit_processes",
+    "gate_trips",
     "phase",
     "read",
     "recommend",
@@ -96,6 +100,7 @@ _ELSEWHERE = {
     "export": "simspec.advice.export",
     "fit": "simspec.evidence.recognise",
     "fit_processes": "simspec.evidence.processes",
+    "gate_trips": "simspec.advice.gate",
     "phase": "simspec.run.phase",
     "recommend": "simspec.advice.recommend",
     "sample_tokens": "simspec.run.sampled",

@@ -2,8 +2,62 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import textwrap
 import unicodedata
 from collections.abc import Sequence
+
+WIDTH = 100
+"""Columns of running text; fewer on a narrower terminal, but never fewer than `NARROWEST`."""
+NARROWEST = 80
+
+
+def width() -> int:
+    """Columns of running text: 100, on a narrower terminal its own, at least 80.
+
+    Examples
+    --------
+    >>> width()
+    100
+    """
+    try:
+        own = os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError, AttributeError):  # no terminal: a pipe, a file, a notebook
+        return WIDTH
+    return min(WIDTH, max(NARROWEST, own))
+
+
+def wrapped(text: str, first: str = "", rest: str | None = None, columns: int | None = None) -> str:
+    """Running text in lines of `width`; words stay whole, and each given line begins a new one.
+
+    Examples
+    --------
+    >>> print(wrapped("note: " + "word " * 4, "  ", "    ", columns=20))
+      note: word word
+        word word
+    """
+    columns, rest = columns or width(), first if rest is None else rest
+    whole = text.replace(" = ", "\xa0=\xa0")  # a name stays with its value
+    filled = "\n".join(
+        textwrap.fill(line, columns, initial_indent=first, subsequent_indent=rest, break_long_words=False,
+                      break_on_hyphens=False)
+        for line in whole.split("\n")
+    )  # fmt: skip
+    return filled.replace("\xa0", " ")
+
+
+def bullets(head: str, lines: Sequence[str]) -> str:
+    """Indented lines under a head; nothing where there are none.
+
+    Examples
+    --------
+    >>> print(bullets("note", ["one", "two"]))
+    note
+      one
+      two
+    """
+    return "\n".join([head, *(wrapped(line, "  ", "    ") for line in lines)]) if lines else ""
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], most: int | None = None) -> str:

@@ -29,7 +29,7 @@ def sweep_of_times(given):
     base, kappas = given["base_tpot_ms"], given["kappa"]
     grid = simspec.costs(kappa=kappas, emitted=given["AL"], tpot_ms=given["tpot_ms"], base_tpot_ms=base)
     told = [
-        simspec.explain(emitted=e, kappa=k, base_tpot=base, spec_tpot=t)
+        simspec.explain(emitted=e, kappa=k, base_tpot_ms=base, spec_tpot_ms=t)
         for k, e, t in zip(kappas, given["AL"], given["tpot_ms"], strict=True)
     ]
     top = max(told, key=lambda own: own.speedup.value)
@@ -47,7 +47,7 @@ def sweep_of_rounds(given):
     """Times per round of a κ sweep."""
     base = given["base_tok_s"]
     told = [
-        simspec.explain(emitted=e, kappa=k, base_speed=base, spec_round_ms=ms, streams=1)
+        simspec.explain(emitted=e, kappa=k, base_tok_s=base, spec_round_ms=ms, streams=1)
         for k, e, ms in zip(given["kappa"], given["E"], given["round_ms"], strict=True)
     ]
     top = max(told, key=lambda own: own.speedup.value)
@@ -108,7 +108,7 @@ def counts_of_v0(given):
 
 def slower_with_good_acceptance(given):
     own = simspec.explain(
-        emitted=given["E"], kappa=given["kappa"], base_speed=given["base_tok_s"], spec_speed=given["spec_tok_s"]
+        emitted=given["E"], kappa=given["kappa"], base_tok_s=given["base_tok_s"], spec_tok_s=given["spec_tok_s"]
     )
     assert "better acceptance cannot help" in own.verdict
     return {"R": own.round_cost.value, "speedup": own.speedup.value, "max_speedup_at_alpha_1": own.ceiling}
@@ -167,7 +167,7 @@ def rate_by_kappa(given):
 
 def one_draft_at_a_cost(given):
     told = {
-        name: simspec.explain(alpha=alpha, kappa=1, base_tpot=1.0, spec_round_ms=given["R_k1"])
+        name: simspec.explain(alpha=alpha, kappa=1, base_tpot_ms=1.0, spec_round_ms=given["R_k1"])
         for name, alpha in given["alpha"].items()
     }
     (level,) = {own.break_even_alpha for own in told.values()}

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from simspec.advice.ab_faults import Fault, faults
-from simspec.advice.ab_notes import of_cuts, other_kappa, together
+from simspec.advice.ab_mixture import mixture, moved
+from simspec.advice.ab_notes import of_cuts, other_kappa, speed_name, together
 from simspec.advice.ab_result import AB, Row
 from simspec.advice.ab_run import Run, common, error_of, sides
 from simspec.advice.ab_runs import run_of
@@ -38,7 +39,7 @@ def ab(
     level: float = 0.95,
     detect: float | None = None,
     kappa: int | None = None,
-    base: float | None = None,
+    base_tok_s: float | None = None,
 ) -> AB:
     """Is the difference between two runs real?  And is either of them broken?
 
@@ -55,7 +56,7 @@ def ab(
         Difference of E, > 0: how many rounds and requests find it?
     kappa : int, optional
         Draft length, for files that do not hold it.
-    base : float, optional
+    base_tok_s : float, optional
         tok/s without speculation, > 0, on the same machine: a round that would be cheaper than a plain step is a fault.
 
     Returns
@@ -90,12 +91,12 @@ def ab(
         raise ParameterError("level", f"level = {level} is out of range; allowed: 0.5 ≤ level < 1")
     if detect is not None and not (detect > 0.0 and math.isfinite(detect)):
         raise ParameterError("detect", f"detect = {detect} is out of range; allowed: detect > 0, in tokens per round")
-    if base is not None and not (base > 0.0 and math.isfinite(base)):
-        raise ParameterError("base", f"base = {base} is out of range; allowed: base > 0, in tok/s")
-    first = _on(run_of(a, "A", level, kappa), base)
+    if base_tok_s is not None and not (base_tok_s > 0.0 and math.isfinite(base_tok_s)):
+        raise ParameterError("base_tok_s", f"base_tok_s = {base_tok_s} is out of range; allowed: above 0")
+    first = _on(run_of(a, "A", level, kappa), base_tok_s)
     if b is None:
         return _alone(first, level, detect)
-    second = _on(run_of(b, "B", level, kappa), base)
+    second = _on(run_of(b, "B", level, kappa), base_tok_s)
     return _both(first, second, level, detect)
 
 
@@ -121,6 +122,8 @@ def _both(first: Run, second: Run, level: float, detect: float | None) -> AB:
     """Two runs: whatever both of them hold."""
     seen = {"a": _faults(first, second, level), "b": _faults(second, first, level)}
     main, more, notes, kappa, pairs, joint = [], [], list(together(first, second)), None, 0, None
+    p_of: dict[str, float] = {}
+    sharp = None
     if first.observed is not None and second.observed is not None:
         kappa = min(_fixed(run) for run in (first, second))
         a, b, pairs = _matched(first.observed, second.observed)
@@ -134,7 +137,12 @@ def _both(first: Run, second: Run, level: float, detect: float | None) -> AB:
         shares = [
             (f"S_{j}", share_change(left.share(j), right.share(j), level, pairs > 0)) for j in range(1, kappa + 1)
         ]
-        more = _family("S", shares, level) + _family("α", list(_conditionals(a, b, level, pairs > 0)), level)
+        rates = list(_conditionals(a, b, level, pairs > 0))
+        sharp = joint
+        if moved(first, second):
+            left_over = mixture(a, b, kappa, pairs > 0, level, [int(name[2:]) for name, _ in rates])
+            p_of, joint = left_over.p, left_over.joint
+        more = _family("S", shares, level, p_of) + _family("α", rates, level, p_of)
         notes += of_cuts(first, second, kappa, pairs)
     elif first.emitted is not None and second.emitted is not None:
         if first.kappa == second.kappa:
@@ -143,12 +151,19 @@ def _both(first: Run, second: Run, level: float, detect: float | None) -> AB:
         else:
             notes.append(other_kappa(first, second))
     if first.speeds and second.speeds:
-        main.append(("tok/s", speed_change(first.speeds, second.speeds, level)))
+        name, note = speed_name(first, second)
+        main += [] if name is None else [(name, speed_change(first.speeds, second.speeds, level))]
+        notes += [] if note is None else [note]
     if not main and not any(fault.broken for own in seen.values() for fault in own):
-        why = "; ".join(notes) or "A and B hold no figure in common"
+        why = "; ".join(notes[len(list(together(first, second))) :]) or "A and B hold no figure in common"
         raise ParameterError("files", f"nothing of the two runs can be compared: {why}")
-    p = _holm([change.p_value for _, change in main] + ([] if joint is None else [joint.p_value]))
-    rows = [Row(name, "main", change, own, own <= 1.0 - level) for (name, change), own in zip(main, p, strict=False)]
+    seen_p = _holm([change.p_value for _, change in main] + ([] if sharp is None else [sharp.p_value]))
+    decisive = [p_of.get(name, change.p_value) for name, change in main]
+    p = _holm(decisive + ([] if joint is None else [joint.p_value]))
+    rows = [
+        Row(name, "main", change, own, own <= 1.0 - level, alone)
+        for (name, change), own, alone in zip(main, p, decisive, strict=False)
+    ]
     mean = main[0][1] if main and main[0][0] == "E" else None
     blind = "round" in (units := {_unit(run) for run in (first, second)})
     return AB(
@@ -157,7 +172,7 @@ def _both(first: Run, second: Run, level: float, detect: float | None) -> AB:
         None if mean is None else _power(mean, level), detect,
         None if mean is None else _needed(mean, first, second, detect, level),
         {effect: _at_effect(mean, effect) for effect in EFFECTS} if mean is not None and blind else {},
-        seen, tuple(notes),
+        seen, tuple(notes), bool(p_of), any(own <= 1.0 - level for own in seen_p),
     )  # fmt: skip
 
 
@@ -201,9 +216,12 @@ def _examined(own: Observed) -> Callable[[int], Share]:
     return lambda j: Share.alone(int(hits[j - 1]), int(risk[j - 1]))
 
 
-def _family(name: str, changes: list[tuple[str, Change]], level: float) -> list[Row]:
-    p = _holm([change.p_value for _, change in changes])
-    return [Row(what, name, change, own, own <= 1.0 - level) for (what, change), own in zip(changes, p, strict=True)]
+def _family(name: str, changes: list[tuple[str, Change]], level: float, p_of: dict[str, float]) -> list[Row]:
+    alone = [p_of.get(what, change.p_value) for what, change in changes]
+    return [
+        Row(what, name, change, own, own <= 1.0 - level, p)
+        for (what, change), own, p in zip(changes, _holm(alone), alone, strict=True)
+    ]
 
 
 def _holm(p_values: list[float]) -> list[float]:
@@ -238,7 +256,7 @@ def _needed(
 
 
 def _unit(run: Run) -> str:
-    return run.observed.unit if run.observed is not None and run.observed.clustered else "round"
+    return run.observed.unit if run.observed is not None and run.observed.clustered else run.counted
 
 
 def _fixed(run: Run) -> int:

@@ -8,7 +8,9 @@ import re
 from typing import Any
 
 from simspec.advice.ab_run import Run, of_mean, of_rounds, rises
+from simspec.advice.speeds import refuse_comma
 from simspec.evidence.block import reached_of
+from simspec.evidence.figure_names import ACCEPTED, DRAFTED, EMITTED, KAPPA, ROUNDS, TOKENS
 from simspec.evidence.observed import Observed
 from simspec.model import KAPPA_LIMIT
 from simspec.model.errors import ParameterError, did_you_mean, shown
@@ -19,19 +21,20 @@ MOST = 10**12
 ROUNDED = 0.0051
 """How far a rate printed with two decimals may be from the share it stands for."""
 _WORDS = {
-    "kappa": ("k", "κ", "gamma", "γ", "num_speculative_tokens", "speculative_num_steps", "draft_max", "max_draft_len"),
-    "rounds": ("drafts", "steps", "num_drafts", "verify_ct", "n"),
-    "accepted": ("accepted_tokens", "num_accepted_tokens", "draft_n_accepted"),
-    "drafted": ("draft_tokens", "num_draft_tokens", "draft_n"),
-    "tokens": ("emitted_tokens", "output_tokens", "predicted_n"),
-    "emitted": ("e", "acceptance_length", "mean_acceptance_length", "accept_len", "accept_length", "al", "tau", "τ"),
+    "kappa": KAPPA,
+    "rounds": (*ROUNDS, "drafts", "steps", "verify_ct", "n"),
+    "accepted": (*ACCEPTED, "accepted_tokens"),
+    "drafted": (*DRAFTED, "draft_tokens", "num_draft_tokens"),
+    "tokens": (*TOKENS, "emitted_tokens"),
+    "emitted": EMITTED,
     "survival": ("s", "per_position", "per_position_acceptance_rate"),
     "histogram": ("hist", "acceptance_histogram"),
     "speed": ("tok_s", "tps", "speeds"),
-    "base": ("base_speed", "plain", "plain_speed"),
+    "base": ("base_tok_s", "base_speed", "plain", "plain_speed"),
 }
 _KEY = {word: key for key, words in _WORDS.items() for word in (key, *words)}
 _LISTS = ("survival", "histogram", "speed")
+_SPEEDS = ("speed", "base")
 _PAIR = re.compile(r"[\s,;]*([^\W\d]\w*)\s*=\s*([^=]*?)(?=[\s,;]+[^\W\d]\w*\s*=|$)")
 
 
@@ -85,24 +88,35 @@ def _figures(text: str, name: str) -> dict[str, Any]:
         word = found.group(1)
         key = _KEY.get(word) or _KEY.get(word.lower())
         if key is None:
-            raise ParameterError(
-                name, f"{name}: unknown key {shown(word)}{did_you_mean(word, _WORDS)}; known: {', '.join(_WORDS)}"
-            )
+            raise ParameterError(name, f"{name}: unknown key {shown(word)}{_known(word)}")
         if key in own:
             raise ParameterError(name, f"{name}: {key} is given twice")
         try:
-            values = [float(part) for part in found.group(2).strip(" ,;[]()").replace(",", " ").split()]
+            values = [_value(part, key) for part in found.group(2).strip(" ,;[]()").replace(",", " ").split()]
         except ValueError:
             values = []
         if not values or not all(map(math.isfinite, values)) or (key not in _LISTS and len(values) > 1):
             kind = "numbers" if key in _LISTS else "one number"
             raise ParameterError(name, f"{name}: {word}={shown(found.group(2))} is not {kind}")
+        if key in _SPEEDS:
+            refuse_comma(name, f"{name}: {word}", found.group(2).strip(" ;[]()"), values)
         own[key] = values if key in _LISTS else values[0]
     if not own or text[end:].strip(" ,;"):
         raise ParameterError(
             name, f"{name}: {shown(text)} is no file, and not figures like kappa=3 rounds=500 accepted=900"
         )
     return own
+
+
+def _value(text: str, key: str) -> float:
+    """A number; a share also in percent."""
+    return float(text[:-1]) / 100.0 if key == "survival" and text.endswith("%") else float(text)
+
+
+def _known(word: str) -> str:
+    """The nearest key, and all of them, once."""
+    said, every = did_you_mean(word, _WORDS), f"; known: {', '.join(_WORDS)}"
+    return said if said == every else said + every
 
 
 def _of_survival(named: str, name: str, own: dict[str, Any], more: dict[str, Any]) -> Run:

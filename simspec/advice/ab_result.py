@@ -19,20 +19,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison; ``p_holm`` is adjusted for the others of its family, ``real`` where it is at most 1 − level."""
+    """One comparison; ``p_holm`` is adjusted for the others of its family, ``real`` where it is at most 1 − level.
+
+    ``p_value`` is that of ``change``, but at different κ the largest that requests which weigh differently leave.
+    """
 
     quantity: str
     family: str
     change: Change
     p_holm: float
     real: bool
+    p_value: float
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         own = self.change
         return {
             "quantity": self.quantity, "a": own.a, "b": own.b, "difference": own.difference,
-            "interval": [own.low, own.high], "error": own.error, "p": own.p_value, "p_holm": self.p_holm,
+            "interval": [own.low, own.high], "error": own.error, "p": self.p_value, "p_holm": self.p_holm,
             "real": self.real,
         }  # fmt: skip
 
@@ -66,6 +70,10 @@ class AB:
         ``"a"`` and ``"b"``: faults of either run.
     notes : tuple of str
         What to keep in mind.
+    mixture : bool
+        κ differs, so that a difference counts only where requests that weigh differently do not explain it.
+    apart : bool
+        Whether the rounds as seen differ beyond chance, whatever the reason.
     """
 
     a: Run
@@ -83,10 +91,15 @@ class AB:
     effects: dict[float, float] = field(default_factory=dict)
     faults: dict[str, tuple[Fault, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    mixture: bool = False
+    apart: bool = False
 
     @property
     def differs(self) -> bool:
-        """Whether E, the curve, or the speed differs beyond chance, with one error of 1 − level for the three."""
+        """Whether E, the curve, or the speed differs beyond chance, with one error of 1 − level for the three.
+
+        At different κ: and beyond what hard and easy requests do by themselves there.
+        """
         return self.joint_p_holm <= 1.0 - self.level or any(row.real for row in self.rows if row.family == "main")
 
     @property
@@ -107,6 +120,7 @@ class AB:
         """JSON-ready; what does not exist is None or NaN."""
         return {
             "differs": self.differs,
+            "differs_as_seen": self.apart,
             "broken": self.broken,
             "a": self.a.to_dict(),
             "b": None if self.b is None else self.b.to_dict(),

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from simspec import theory
 from simspec.advice.ab_faults import Fault
 from simspec.evidence.block import alpha_from_mean
-from simspec.evidence.observed import LOG_LINE, Ints, Observed
+from simspec.evidence.line_means import LineMeans
+from simspec.evidence.observed import LOG_LINE, STRETCHES, Ints, Observed
 from simspec.evidence.source import Source, Unknown
 from simspec.model import Iid
 from simspec.model.errors import ParameterError
@@ -44,10 +45,16 @@ class Run:
     kappa : int or None
         Draft length of at least 95% of rounds; None where it varies or is not known.
     rounds : int
+    counted : str
+        What ``rounds`` counts; log lines where each prints a mean without its number of rounds.
     speeds : tuple of float
         Measured tok/s, one per repeat.
     base : float or None
         tok/s without speculation.
+    per_request : bool
+        Speeds are of one request, as a log gives them that counts the requests running; else of the whole run.
+    at_once : float or None
+        Requests that ran at once behind such speeds.
     faults : tuple of Fault
         Those seen while reading.
     notes : tuple of str
@@ -63,9 +70,12 @@ class Run:
     rounds: int = 0
     speeds: tuple[float, ...] = ()
     base: float | None = None
+    per_request: bool = False
     faults: tuple[Fault, ...] = ()
     notes: tuple[str, ...] = ()
     source: Source | None = None
+    counted: str = "round"
+    at_once: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -92,8 +102,8 @@ def _cautions(own: Observed) -> Iterator[str]:
             "rounds are taken as independent, since nothing tells requests apart: where requests differ the true error "
             "is larger, 1.4 to 5 times for E in the sets of results/intervals"
         )
-    elif own.unit == LOG_LINE:
-        yield "log lines are taken as independent; neighbours share requests, so that errors may be low"
+    elif own.unit in STRETCHES:
+        yield f"{own.unit}s are taken as independent; neighbours share requests, so that errors may be low"
     if own.clustered and own.groups < FEW_UNITS:
         yield f"only {plural(own.groups, own.unit)}: the error between so few is itself uncertain, intervals are wide"
     if own.left_out:
@@ -114,6 +124,18 @@ def of_mean(name: str, emitted: float, kappa: int, rounds: int, notes: tuple[str
         f"(standard deviation {number(math.sqrt(variance), 2)} per round); drafts of mixed difficulty spread more"
     )
     return Run(name, None, emitted, error, kappa, rounds, notes=(*notes, spread), **more)
+
+
+def of_lines(name: str, own: LineMeans, kappa: int, **more: Any) -> Run:
+    """A run of which only means of log lines are known: the lines lend it their spread.
+
+    Examples
+    --------
+    >>> own = of_lines("A", LineMeans(50, 2.16, 2.16, 0.007), 3)
+    >>> own.emitted, own.error, error_of(own), own.counted
+    (2.16, 0.007, (0.007, 50), 'log line')
+    """
+    return Run(name, None, own.emitted, own.error, kappa, own.lines, notes=(own.says,), counted=LOG_LINE, **more)
 
 
 def rises(seen: str) -> Fault:

@@ -6,15 +6,23 @@ from pathlib import Path
 from typing import Any
 
 from simspec.advice.ab_figures import run_of_figures
-from simspec.advice.ab_run import Run, of_mean, of_rounds, rises
+from simspec.advice.ab_run import Run, of_lines, of_mean, of_rounds, rises
 from simspec.advice.acceptance import Acceptance, acceptance_of_source
+from simspec.evidence.kappa_seen import which_kappa
 from simspec.evidence.observed import Observed
-from simspec.evidence.recognise import fit
+from simspec.evidence.readers.base import Options
+from simspec.evidence.recognise import read_one
 from simspec.evidence.source import Source, Unknown
 from simspec.model.errors import ParameterError
 
-SPEEDS = ("output_tok_s", "tokens_per_s_per_request")
+PER_REQUEST = "tokens_per_s_per_request"
+SPEEDS = ("output_tok_s", PER_REQUEST)
 _BLOCKS = ("pooled", "pooled_with_histogram")
+ENDS_LEFT_OUT = 5
+BY_LINE = (
+    "speed: lines of the log stand for repeats (of five or more without the first and last, which may hold idle time); "
+    "neighbours share requests, so that its error may be low"
+)
 
 
 def run_of(given: Any, name: str, level: float = 0.95, kappa: int | None = None) -> Run:
@@ -56,7 +64,7 @@ def run_of(given: Any, name: str, level: float = 0.95, kappa: int | None = None)
     if isinstance(given, str) and "=" in given and not Path(given).exists():
         return run_of_figures(given, name)
     files = _files(given) if isinstance(given, (str, Path)) else list(given)
-    sources = fit(*files, level=level, kappa=kappa)
+    sources = read_one(files, Options(level, kappa))
     if len(sources) != 1:
         found = ", ".join(f"{source.shape} in {', '.join(source.files)}" for source in sources)
         raise ParameterError("files", f"{name}: {len(sources)} sources ({found}); allowed: one per run")
@@ -82,14 +90,24 @@ def _of_acceptance(name: str, own: Acceptance) -> Run:
 
 def _of_source(source: Source, level: float, kappa: int | None) -> Run:
     name = ", ".join(source.files) or source.shape
-    more: dict[str, Any] = {"speeds": _speeds(source), "source": source}
+    name = f"{len(source.files)} files pooled as one log: {name}" if source.pieces else name
+    told, speeds = _speeds(source)
+    lines = _by_line(source) if told == PER_REQUEST else ()
+    if len(lines) > 1:
+        speeds = tuple(speed for speed, _ in lines)
+    more: dict[str, Any] = {"speeds": speeds, "per_request": told == PER_REQUEST, "source": source}
+    more["at_once"] = sum(running for _, running in lines) / len(lines) if lines else None
     broken = [text for text, own in source.identities.items() if own.broken and "never rises" in text]
     if broken:
         more["faults"] = (rises(source.identities[broken[0]].first_broken or ""),)
     if isinstance(source.observed, Observed) and source.observed.rounds:
-        return of_rounds(name, source.observed, **more)
+        return of_rounds(name, source.observed, (BY_LINE,) if len(lines) > 1 else (), **more)
     reason = source.observed.reason if isinstance(source.observed, Unknown) else "it holds no round"
     own = _mean_of(source, level, kappa)
+    if own.line_means is not None:
+        if own.kappa is None:
+            raise ParameterError("kappa", f"{name}: {which_kappa(source)}")
+        return of_lines(name, own.line_means, own.kappa, **more)
     if own.kappa is None or own.emitted is None or not own.rounds:
         raise ParameterError("files", f"{name}: nothing can be tested without rounds or their number and κ: {reason}")
     return of_mean(name, own.emitted, own.kappa, own.rounds, (f"its rounds are not told: {reason}",), **more)
@@ -100,15 +118,23 @@ def _mean_of(source: Source, level: float, kappa: int | None) -> Acceptance:
     try:
         return acceptance_of_source(source, level, kappa)
     except ParameterError as error:
+        if error.key == "kappa":
+            raise
         told = error.message.partition("; type ")[0]
         raise ParameterError("files", f"{told}; figures can stand for it: 'kappa=N rounds=N emitted=E'") from None
 
 
-def _speeds(source: Source) -> tuple[float, ...]:
+def _by_line(source: Source) -> tuple[tuple[float, int], ...]:
+    """tok/s per running request, and requests running, of each line of a log at a steady batch."""
+    rows = [row for row in source.body.get("windows", ()) if row.get("generation_tok_s") and row.get("running")]
+    rows = rows[1:-1] if len(rows) >= ENDS_LEFT_OUT else rows
+    return tuple((row["generation_tok_s"] / row["running"], row["running"]) for row in rows)
+
+
+def _speeds(source: Source) -> tuple[str, tuple[float, ...]]:
+    """Name of the figure that tells the speed, and the speed."""
     for block in (source.body.get(name) for name in _BLOCKS):
-        found = (
-            [block[name] for name in SPEEDS if isinstance(block.get(name), float)] if isinstance(block, dict) else []
-        )
-        if found:
-            return (found[0],)
-    return ()
+        found = [name for name in SPEEDS if isinstance(block, dict) and isinstance(block.get(name), float)]
+        if found and isinstance(block, dict):
+            return found[0], (block[found[0]],)
+    return "", ()

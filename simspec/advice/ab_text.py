@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from simspec.stats.ab_tests import Change
-from simspec.text import clean, number, plural, table
+from simspec.text import bullets, clean, number, plural, table, wrapped
 
 if TYPE_CHECKING:
     from simspec.advice.ab_result import AB, Row
@@ -16,7 +16,7 @@ _SMALL, _NOTHING = 1e-3, 1e-13
 
 def text_of(found: AB) -> str:
     """The whole text."""
-    parts = [answer(found), _faults(found), _table(found), _power(found), _notes(found)]
+    parts = [wrapped(answer(found)), _faults(found), _table(found), wrapped(_power(found), "", "  "), _notes(found)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -44,7 +44,7 @@ def answer(found: AB) -> str:
         return "  ".join(said)
     if not main:
         return "  ".join([*said, "Nothing else can be compared."])
-    said.append("The runs differ." if found.differs else "No difference beyond chance.")
+    said.append(_verdict(found))
     said += [_sentence(row, _cut_at(found)) for row in main]
     curve = [row for row in found.rows if row.family == "S" and row.real]
     if curve:
@@ -54,13 +54,24 @@ def answer(found: AB) -> str:
     return clean_lines("  ".join(said))
 
 
+def _verdict(found: AB) -> str:
+    if found.differs:
+        return "The runs differ, by more than their κ do by themselves." if found.mixture else "The runs differ."
+    if found.mixture and found.apart:
+        return (
+            "No difference beyond what different κ do by themselves: where requests differ, hard ones make a larger "
+            "share of the rounds of longer drafts.  Run both at one κ to judge the draft."
+        )
+    return "No difference beyond chance."
+
+
 def clean_lines(text: str) -> str:
     """Without control characters, line by line."""
     return "\n".join(map(clean, text.split("\n")))
 
 
 def _alone(found: AB) -> str:
-    own = f"E = {number(found.a.emitted or math.nan, 3)} tokens per round in {plural(found.a.rounds, 'round')}"
+    own = f"E = {number(found.a.emitted or math.nan, 3)} tokens per round in {plural(found.a.rounds, found.a.counted)}"
     if found.power is None:
         return f"{own}; they show no spread, so that no error is known."
     return (
@@ -74,7 +85,8 @@ def _sentence(row: Row, kappa: int | None) -> str:
     text = f"{_name(row, kappa)}: {number(own.a, 3)} → {number(own.b, 3)}{unit}, {_plus(own.difference)}"
     if math.isnan(own.p_value):
         return f"{text}; one measurement each has no error: repeat it (speed=61.2,60.8,…)."
-    return f"{text} {_interval(own)}, {_p_is(row.p_holm)}."
+    alike = f" ({_p_is(own.p_value)} were requests all alike)" if own.p_value < row.p_value else ""
+    return f"{text} {_interval(own)}, {_p_is(row.p_holm)}{alike}."
 
 
 def _cut_at(found: AB) -> int | None:
@@ -94,11 +106,11 @@ def _signed(row: Row) -> str:
 
 def _faults(found: AB) -> str:
     lines = [
-        f"  {name.upper()}  {fault.code}{' (fault)' if fault.broken else ''}: {clean(fault.says)}"
+        f"{name.upper()}  {fault.code}{' (fault)' if fault.broken else ''}: {clean(fault.says)}"
         for name, own in found.faults.items()
         for fault in own
     ]
-    return "\n".join(["seen in the runs", *lines]) if lines else ""
+    return bullets("seen in the runs", lines)
 
 
 def _table(found: AB) -> str:
@@ -106,6 +118,8 @@ def _table(found: AB) -> str:
         return ""
     paired = f", {found.pairs} of them in pairs" if found.pairs else ""
     note = f"unit: {found.unit}{paired}; Holm: E, speed and curve together; S_j together; α_j together"
+    if found.mixture:
+        note += "\np: the largest over all mixtures of requests; the interval is that of the rounds as seen"
     body = [[_name(row, _cut_at(found)), *_cells(row)] for row in found.rows]
     if found.joint is not None:
         own = found.joint
@@ -116,15 +130,15 @@ def _table(found: AB) -> str:
         note += "\nthe curve as a whole is not tested: too few rounds end at each position, or too few units"
     header = ["", "A", "B", "B − A", f"{found.level:.0%} interval", "p", "p (Holm)", "real"]
     b = found.b.name if found.b is not None else ""
-    names = f"A  {clean(found.a.name)}: {plural(found.a.rounds, 'round')}\nB  {clean(b)}: " + (
-        plural(found.b.rounds, "round") if found.b is not None else "")  # fmt: skip
+    names = f"A  {clean(found.a.name)}: {plural(found.a.rounds, found.a.counted)}\nB  {clean(b)}: " + (
+        plural(found.b.rounds, found.b.counted) if found.b is not None else "")  # fmt: skip
     return "\n".join([names, "", table(header, body), note])
 
 
 def _cells(row: Row) -> list[str]:
     own = row.change
     values = [number(own.a), number(own.b), _plus(own.difference, 4), _interval(own, 4)]
-    return [*values, _p(own.p_value), _p(row.p_holm), "yes" if row.real else "no"]
+    return [*values, _p(row.p_value), _p(row.p_holm), "yes" if row.real else "no"]
 
 
 def _power(found: AB) -> str:
@@ -135,11 +149,11 @@ def _power(found: AB) -> str:
             f"{number(found.power.detectable, 3)} is found with probability 0.9"
         )
     if found.needed is not None:
-        rounds, requests = found.needed
-        of = "" if requests is None else f" ({plural(requests, 'request')})"
+        rounds, units = found.needed
+        of = "" if units is None else f" ({plural(units, found.unit)})"
         lines.append(
-            f"a true difference of {number(found.detect or 0.0, 3)} needs {plural(rounds, 'round')}{of} in each run "
-            "to be found with probability 0.9"
+            f"a true difference of {number(found.detect or 0.0, 3)} needs {plural(rounds, found.a.counted)}{of} in "
+            "each run to be found with probability 0.9"
         )
     if found.effects:
         tried = ", ".join(f"{_p(p)} at {effect:g}" for effect, p in found.effects.items())
@@ -148,7 +162,7 @@ def _power(found: AB) -> str:
 
 
 def _notes(found: AB) -> str:
-    return "\n".join(["to keep in mind", *(f"  {clean(note)}" for note in found.notes)]) if found.notes else ""
+    return bullets("to keep in mind", [clean(note) for note in found.notes])
 
 
 def _interval(own: Change, digits: int = 3) -> str:

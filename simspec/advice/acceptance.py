@@ -13,6 +13,8 @@ from simspec import theory
 from simspec.advice.convert_input import ABOVE_ONE
 from simspec.advice.curves import conditional_of, iid_alpha, survival_of, variance_of
 from simspec.evidence.cost_points import EARLY
+from simspec.evidence.kappa_seen import check_kappa
+from simspec.evidence.line_means import LineMeans
 from simspec.evidence.observed import Observed
 from simspec.evidence.source import Source, Unknown
 from simspec.model import Iid
@@ -27,6 +29,8 @@ LEAST_PERCENT = 2.0
 """A share above 1 is a percentage from here on; below, a rate that counts the bonus token is the likelier reason."""
 _SLACK = 1e-9
 _BLOCKS = ("pooled", "pooled_with_histogram")
+_WITHOUT_KAPPA = ("drafts", "mean_emitted_per_round", "intervals")
+"""Figures that hold whatever κ was."""
 _GIVEN = ("emitted", "alpha", "survival", "conditional", "rate")
 
 
@@ -80,6 +84,11 @@ class Acceptance:
     def drafts(self) -> float | None:
         """Drafts per round: κ unless drafts are cut short."""
         return self.kappa if self.mean_drafted is None else self.mean_drafted
+
+    @property
+    def line_means(self) -> LineMeans | None:
+        """Behind E where it comes from printed means, whose number of rounds is not known."""
+        return None if self.source is None or self.rounds is not None else self.source.line_means
 
     @property
     def one_length(self) -> bool:
@@ -136,9 +145,12 @@ def acceptance_of_source(source: Source, level: float = 0.95, kappa: int | None 
     >>> acceptance_of_source(source).emitted
     2.1
     """
+    check_kappa(source, kappa)
     block = _block(source)
     where = ", ".join(source.files) or source.shape
     emitted = block.get("mean_emitted_per_round", Unknown("the shape does not give it"))
+    if isinstance(emitted, Unknown) and source.line_means is not None:
+        return _of_lines(source, source.line_means, _number(block.get("kappa")) or kappa, level)
     if isinstance(emitted, Unknown):
         raise ParameterError(
             "files", f"{where}: tokens per round are not known: {emitted.reason}; type them in: --emitted E --kappa N"
@@ -155,7 +167,7 @@ def acceptance_of_source(source: Source, level: float = 0.95, kappa: int | None 
     interval = own.get("mean_emitted_per_round")
     rounds = None if drafts is None else int(drafts)
     if rounds and seen is not None and _all_alike(emitted, int(seen)):
-        interval = _of_alike(emitted, int(seen), own.get("requests", rounds), level)
+        interval = _of_alike(emitted, int(seen), own.get("requests", own.get("groups", rounds)), level)
     elif interval is None and rounds and alpha is not None and seen is not None:
         interval = _interval(alpha, int(seen), emitted, rounds, level)
     return Acceptance(
@@ -165,11 +177,39 @@ def acceptance_of_source(source: Source, level: float = 0.95, kappa: int | None 
         survival=None if survival is None else tuple(map(float, survival)),
         mean_drafted=mean_drafted,
         observed=None if isinstance(source.observed, Unknown) else source.observed,
-        origin=f"{where} ({source.shape})",
+        origin=_origin(source),
         alpha=alpha,
         rounds=rounds,
         source=source,
     )
+
+
+def _of_lines(source: Source, means: LineMeans, kappa: int | None, level: float) -> Acceptance:
+    """Of lines that print means without counts; `LineMeans.says` what is assumed."""
+    if kappa is not None and means.emitted > kappa + 1.0:
+        where = ", ".join(source.files)
+        raise ParameterError(
+            "kappa", f"{where}: kappa = {kappa} contradicts it: E = {means.emitted:.3f} is above κ + 1 = {kappa + 1}"
+        )
+    interval, most = means.interval(level), math.inf if kappa is None else kappa + 1.0
+    return Acceptance(
+        kappa=kappa,
+        emitted=means.emitted,
+        emitted_interval=None if interval is None else (interval[0], min(most, interval[1])),
+        survival=None,
+        mean_drafted=kappa,
+        observed=None,
+        origin=_origin(source),
+        alpha=None if kappa is None else iid_alpha(means.emitted - 1.0, kappa),
+        source=source,
+    )
+
+
+def _origin(source: Source) -> str:
+    """Files and shape; that files were read as pieces of one log is said."""
+    where = ", ".join(source.files) or source.shape
+    pieces = f"{len(source.files)} files pooled as one log: " if source.pieces else ""
+    return f"{pieces}{where} ({source.shape})"
 
 
 def _block(source: Source) -> Mapping[str, Any]:
@@ -181,7 +221,7 @@ def _block(source: Source) -> Mapping[str, Any]:
             if isinstance(own.get("mean_emitted_per_round"), Unknown) and len(body.get("given_kappa", {})) == 1:
                 ((kappa, more),) = body["given_kappa"].items()
                 own |= {"kappa": int(kappa), **more}
-            return own
+            return {key: own[key] for key in _WITHOUT_KAPPA if key in own} if source.assumes_kappa else own
     parts = body.get("segments", [])
     where = ", ".join(source.files) or source.shape
     if len(parts) == 1:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from simspec.evidence.figure_names import ACCEPTED, DRAFTED, KAPPA, ROUNDS, TOKENS
+
 COUNT, COUNTS, LENGTH, SHARE, SHARES = "whole number", "whole numbers", "number ≥ 0", "share 0…1", "shares 0…1"
 
 
@@ -18,15 +20,12 @@ class Quantity:
     also: tuple[str, ...] = ()
 
 
-_KAPPA = ("k", "gamma", "num_speculative_tokens", "speculative_num_steps", "num_steps", "n_max", "draft_max",
-          "max_draft_len", "num_spec_tokens")  # fmt: skip
-
 QUANTITIES = {
-    "kappa": Quantity(COUNT, "draft length κ", _KAPPA),
-    "drafts": Quantity(COUNT, "rounds with a draft", ("rounds", "num_drafts")),
-    "draft_tokens": Quantity(COUNT, "drafted tokens", ("drafted", "num_draft_tokens")),
-    "accepted_tokens": Quantity(COUNT, "accepted drafts, bonus token not counted", ("accepted",)),
-    "emitted_tokens": Quantity(COUNT, "tokens out, bonus token counted", ("emitted", "predicted_n")),
+    "kappa": Quantity(COUNT, "draft length κ", KAPPA),
+    "drafts": Quantity(COUNT, "rounds with a draft", ROUNDS),
+    "draft_tokens": Quantity(COUNT, "drafted tokens", (*DRAFTED, "num_draft_tokens")),
+    "accepted_tokens": Quantity(COUNT, "accepted drafts, bonus token not counted", (*ACCEPTED, "accepted")),
+    "emitted_tokens": Quantity(COUNT, "tokens out, bonus token counted", (*TOKENS, "emitted")),
     "mean_drafted_per_round": Quantity(LENGTH, "drafts per round", ("mean_drafted", "mean_kappa")),
     "mean_accepted_per_round": Quantity(LENGTH, "accepted length E[A], bonus token not counted", ("mean_accepted",)),
     "mean_emitted_per_round": Quantity(LENGTH, "tokens per round E = E[A] + 1", ("mean_emitted", "E", "tau")),
@@ -165,7 +164,8 @@ CONVENTIONS = (
                {"accept_len": "mean_emitted_per_round", "accept_rate": "node_rate"},
                "rate = accepted ÷ nodes", "anything per draft from the rate; κ and α of a chain", False),
     Convention("llamacpp", "llama.cpp CLI, server, timings", "all",
-               {"n_predict": "emitted_tokens", "n_drafted": "draft_tokens", "n_accept": "accepted_tokens",
+               {"n_predict": "emitted_tokens", "predicted_n": "emitted_tokens", "n_drafted": "draft_tokens",
+                "n_accept": "accepted_tokens",
                 "accept": "draft_acceptance_rate", "generated": "draft_tokens", "accepted": "accepted_tokens",
                 "draft_n": "draft_tokens", "draft_n_accepted": "accepted_tokens"},
                "rounds = predicted − accepted (passes without a draft count too); drafts may be shorter than n_max",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from simspec.advice.conventions import BY_NAME, CONVENTIONS, DEAD_ENDS, QUANTITIES, Convention
+from simspec.advice.conventions import BY_NAME, CONVENTIONS, DEAD_ENDS, QUANTITIES, Convention, Printed
 from simspec.advice.convert_checks import contradiction, never_accepted, shown_value
 from simspec.advice.convert_input import given_quantities
 from simspec.advice.convert_rules import Derived, follow, why_not
 from simspec.evidence.source import Unknown
 from simspec.model.errors import ParameterError, did_you_mean, shown
-from simspec.text import number, table
+from simspec.text import WIDTH, bullets, number, table, wrapped
 
 _SLACK = 1e-6
 _RARE = ("agreed_tokens", "naive_wrong_emitted_per_round", "alpha")
@@ -77,18 +77,23 @@ class Conversion:
         for field, value in self.fields.items():
             name = target.printed(field).quantity
             if not isinstance(value, Unknown):
-                known.append([field, shown_value(value), self.derived[name].text, QUANTITIES[name].means])
+                known.append([field, shown_value(value), *self._told(target.printed(field))])
             elif self.target is not None or name not in _RARE:
                 open_.setdefault(value.reason, []).append(field)
         own = self.convention
-        parts = [self._sentence(), table(["quantity", "value", "from", "meaning"], known) if known else ""]
-        parts.append(f"its words: {own.formula}\ncannot give: {own.cannot}")
-        if self.notes:
-            parts.append("note\n" + "\n".join(f"  {note}" for note in self.notes))
-        if open_:
-            lines = (f"  {', '.join(fields)}: {reason}" for reason, fields in open_.items())
-            parts.append("not known\n" + "\n".join(lines))
+        parts = [wrapped(self._sentence()), _known(known)]
+        parts.append(wrapped(f"its words: {own.formula}{_cannot(own)}"))
+        parts.append(bullets("note", self.notes))
+        parts.append(bullets("not known", [f"{', '.join(fields)}: {reason}" for reason, fields in open_.items()]))
         return "\n\n".join(part for part in parts if part)
+
+    def _told(self, printed: Printed) -> list[str]:
+        """Where a printed figure comes from, and what it means; a figure that is not quite the quantity says so."""
+        name = printed.quantity
+        came, means = self.derived[name].text, QUANTITIES[name].means
+        if printed.plus:
+            came, means = f"{'κ' if name == 'kappa' else name} + {-printed.plus}", f"{means} + {-printed.plus}"
+        return [came, f"1 for the target, then {means}" if printed.leading else means]
 
     def _sentence(self) -> str:
         own = {name: entry.value for name, entry in self.derived.items()}
@@ -171,14 +176,27 @@ def listed() -> str:
     >>> "sglang-before-23530" in listed()
     True
     """
-    rows = [[own.name, own.engine, own.versions, own.formula] for own in CONVENTIONS]
-    fields = [[own.name, own.cannot, ", ".join(own.fields)] for own in CONVENTIONS if own.name != "plain"]
-    fields.append(["plain", "–", ", ".join(QUANTITIES)])
-    return (
-        table(["name", "engine", "versions", "formula"], rows)
-        + "\n\n"
-        + table(["name", "cannot give", "fields (besides kappa and drafts)"], fields)
-    )
+    lines = [table(["name", "engine", "versions"], [[own.name, own.engine, own.versions] for own in CONVENTIONS]), ""]
+    for own in CONVENTIONS:
+        fields = QUANTITIES if own.name == "plain" else [*own.fields, "kappa", "drafts"]
+        told = f"{own.name}\nmeans: {own.formula}{_cannot(own)}\nfields: {', '.join(dict.fromkeys(fields))}"
+        lines += [wrapped(line, "  " if at else "", "    ") for at, line in enumerate(told.split("\n"))]
+    return "\n".join(lines)
+
+
+def _cannot(own: Convention) -> str:
+    return "" if own.cannot == "–" else f"\ncannot give: {own.cannot}"
+
+
+def _known(rows: list[list[str]]) -> str:
+    """What is known, with its meaning beside it, or below where lines would be too long."""
+    if not rows:
+        return ""
+    whole = table(["quantity", "value", "from", "meaning"], rows)
+    if max(map(len, whole.split("\n"))) <= WIDTH:
+        return whole
+    values, means = [row[:3] for row in rows], [[row[0], row[3]] for row in rows]
+    return f"{table(['quantity', 'value', 'from'], values)}\n\n{table(['quantity', 'meaning'], means)}"
 
 
 def _fits_elsewhere(own: Convention, fields: dict[str, Any]) -> str:

@@ -88,11 +88,11 @@ def shown_value(value: Any) -> str:
     Examples
     --------
     >>> shown_value(13311), shown_value([0.5, None])
-    ('13,311', '0.5000 –')
+    ('13,311', '0.500 –')
     """
     if isinstance(value, list):
-        cells = [number(v) if v is not None else "–" for v in value[:_CELLS]]
-        return " ".join(cells) + (f" … ({len(value)})" if len(value) > _CELLS else "")
+        cells = [number(v, 3) if v is not None else "–" for v in value]
+        return " ".join(cells if len(cells) <= _CELLS else [*cells[: _CELLS - 2], f"… ({len(cells)})"])
     return f"{value:,}" if isinstance(value, int) else number(value)
 
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from simspec.advice.conventions import COUNT, COUNTS, LENGTH, QUANTITIES, SHARE, SHARES, Convention
+from simspec.evidence.block import LONGEST_DRAFT
 from simspec.model.errors import ParameterError, did_you_mean, shown
 
 LIST_LIMIT = 1000
@@ -35,6 +36,8 @@ def given_quantities(convention: Convention, fields: dict[str, Any]) -> dict[str
     for field, typed in fields.items():
         name, plus, leading = _which(convention, field)
         value = _value(field, QUANTITIES[name].kind, typed, plus, leading)
+        if name == "kappa" and value > LONGEST_DRAFT:
+            raise ParameterError(field, f"{field} = {value:,} is out of range; allowed: up to {LONGEST_DRAFT:,}")
         if name in out and out[name] != value:
             raise ParameterError(field, f"{field} = {shown(typed)}: {name} is given twice, as {shown(out[name])} too")
         out[name] = value

@@ -67,7 +67,7 @@ _FROM_COUNTS = (
     Rule("accepted_at_position", ("histogram",), reached_of, "Σ_(m≥j) h_m"),
     Rule("accepted_tokens", ("accepted_at_position",), sum, "Σ rounds that accepted draft j"),
     Rule("histogram", ("accepted_at_position", "drafts"),
-         lambda n, d: [a - b for a, b in itertools.pairwise([d, *n, 0])], "differences of accepted_at_position"),
+         lambda n, d: [a - b for a, b in itertools.pairwise([d, *n, 0])], "differences of the counts"),
     Rule("drafts", ("draft_tokens", "kappa"), lambda d, k: _whole(d / k) if k else None, "drafted ÷ κ", True),
     Rule("draft_tokens", ("drafts", "kappa"), lambda n, k: n * k, "rounds·κ", True),
     Rule("kappa", ("draft_tokens", "drafts"), lambda d, n: _whole(d / n) if n else None, "drafted ÷ rounds", True),
@@ -85,7 +85,7 @@ _FROM_COUNTS = (
 )  # fmt: skip
 
 _FROM_CURVES = (
-    Rule("survival", ("alpha", "kappa"), _iid, "α^j, as drafts are i.i.d. by assumption"),
+    Rule("survival", ("alpha", "kappa"), _iid, "α^j, i.i.d. assumed"),
     Rule("survival", ("cond_alpha",), survival_of, "α_1·…·α_j"),
     Rule("survival", ("pmf_accepted",), _tails, "Σ_(m≥j) P(A = m)"),
     Rule("survival", ("relative_survival", "mean_accepted_per_round"),
@@ -100,7 +100,7 @@ _FROM_CURVES = (
     Rule("var_accepted", ("survival",), variance_of, "Σ(2j − 1)S_j − (Σ S_j)²"),
     Rule("alpha_examined", ("survival",), lambda s: math.fsum(s) / (1.0 + math.fsum(s[:-1])) if s else None,
          "Σ S_j ÷ (1 + … + S_(κ−1))", True),
-    Rule("alpha_examined", ("alpha",), lambda a: a, "α, as drafts are i.i.d. by assumption"),
+    Rule("alpha_examined", ("alpha",), lambda a: a, "α, i.i.d. assumed"),
 )  # fmt: skip
 
 _BETWEEN_MEANS = (
@@ -108,13 +108,14 @@ _BETWEEN_MEANS = (
     Rule("mean_emitted_per_round", ("emitted_tokens", "drafts"), _over, "emitted ÷ rounds"),
     Rule("mean_emitted_per_round", ("mean_accepted_per_round",), lambda a: a + 1.0, "E[A] + 1"),
     Rule("mean_drafted_per_round", ("kappa",), float, "κ, as every draft has κ tokens", True),
-    Rule("draft_acceptance_rate", ("mean_accepted_per_round", "mean_drafted_per_round"), _over, "E[A] ÷ drafts"),
+    Rule("draft_acceptance_rate", ("mean_accepted_per_round", "mean_drafted_per_round"), _over,
+         "E[A] ÷ drafts per round"),
     Rule("mean_accepted_per_round", ("draft_acceptance_rate", "mean_drafted_per_round"), lambda r, k: r * k,
-         "rate·drafts"),
+         "rate·drafts per round"),
     Rule("rate_with_bonus", ("mean_emitted_per_round", "mean_drafted_per_round"), lambda e, k: e / (k + 1.0),
-         "E ÷ (drafts + 1)", True),
+         "E ÷ (drafts per round + 1)", True),
     Rule("mean_emitted_per_round", ("rate_with_bonus", "mean_drafted_per_round"), lambda r, k: r * (k + 1.0),
-         "rate·(drafts + 1)", True),
+         "rate·(drafts per round + 1)", True),
     Rule("iid_alpha_mle_from_mean", ("mean_accepted_per_round", "kappa"), iid_alpha,
          "E[A] = α + … + α^κ, solved for α", True),
     Rule("p_full", ("mean_accepted_per_round", "alpha_examined"), _full, "1 − E[A](1 − α) ÷ α", True),
@@ -129,7 +130,7 @@ def follow(given: Mapping[str, Any], same_length: bool) -> dict[str, Derived]:
     Examples
     --------
     >>> follow({"mean_emitted_per_round": 2.5, "kappa": 3}, same_length=True)["draft_acceptance_rate"]
-    Derived(value=0.5, text='E[A] ÷ drafts')
+    Derived(value=0.5, text='E[A] ÷ drafts per round')
     """
     found = {name: Derived(value, "given") for name, value in given.items()}
     rules = [rule for rule in RULES if same_length or not rule.same_length]

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from simspec.evidence.block import alpha_from_mean
+from simspec.evidence.block import LONGEST_DRAFT, alpha_from_mean
 from simspec.evidence.source import Unknown
 
 
@@ -44,12 +44,12 @@ def variance_of(survival: Sequence[float]) -> float:
 
 
 def iid_alpha(accepted: float, kappa: int) -> float | None:
-    """The i.i.d. α with this mean accepted length at this κ; None where none has it.
+    """The i.i.d. α with this mean accepted length at this κ; None where none has it, or κ is no draft's.
 
     Examples
     --------
     >>> round(iid_alpha(1.7731, 4), 4), iid_alpha(5.0, 4)
     (0.7, None)
     """
-    found = alpha_from_mean(accepted, kappa)
+    found = alpha_from_mean(accepted, kappa) if kappa <= LONGEST_DRAFT else None
     return None if isinstance(found, Unknown) else found

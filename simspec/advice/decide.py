@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simspec.advice.effort import NEAR, Effort, effort_of
 from simspec.advice.posterior import TokensPosterior
-from simspec.evidence.observed import Observed
+from simspec.advice.request_mix import request_mix
 from simspec.evidence.round_costs import RoundCosts
 from simspec.model.errors import ParameterError
-from simspec.stats.clusters import by_request
 
 Floats = NDArray[np.float64]
 OFF = -1
 """Stands for speculation switched off among the options."""
-NEAR = 0.01
-"""A loss this small cannot matter: sureness is stated about being this near to the best."""
 _TIE = 1e-9
-_QUANTILES = (1.959964, 0.841621)
-"""Normal quantiles of a two-sided test at 5% and of a power of 80%."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,9 +144,11 @@ def compare(posterior: TokensPosterior, costs: RoundCosts, level: float, count: 
     count = count if noisy or not posterior.sure else 1
     rows = np.arange(count) % len(posterior.draws)
     tokens = posterior.draws[rows][:, kappas]
-    paid = costs.draws(kappas, count, seed) + costs.rollback * (1.0 - _full(posterior.draws[rows], kappas))
+    paid = costs.draws(kappas, count, seed)
     price = np.array([costs.at(kappa) for kappa in kappas])
-    price = price + costs.rollback * (1.0 - _full(posterior.tokens[None], kappas)[0])
+    if costs.rollback:
+        paid = paid + costs.rollback * (1.0 - _full(posterior, posterior.draws[rows], kappas))
+        price = price + costs.rollback * (1.0 - _full(posterior, posterior.tokens[None], kappas)[0])
     emitted = np.concatenate([[1.0], posterior.tokens[kappas]])
     round_cost = np.concatenate([[costs.off], price])
     off = np.full((count, 1), costs.off)
@@ -180,45 +177,23 @@ def _priced(costs: RoundCosts, kappa: int) -> bool:
 def full_rounds(choice: Choice, posterior: TokensPosterior) -> Floats:
     """Share of rounds without a rejection, by option; 1 where nothing is drafted."""
     kappas = [max(option, 0) for option in choice.options]
-    return np.asarray(_full(posterior.tokens[None], kappas)[0])
+    return np.asarray(_full(posterior, posterior.tokens[None], kappas)[0])
 
 
-def _full(tokens: Floats, kappas: list[int]) -> Floats:
-    """Share of rounds without a rejection: what the last position adds, all of them at κ = 0."""
-    added = np.diff(tokens, axis=1, prepend=0.0)
-    return np.asarray(np.clip(added[:, kappas], 0.0, 1.0))
+def _full(posterior: TokensPosterior, tokens: Floats, kappas: list[int]) -> Floats:
+    """Share of rounds without a rejection: what the last position adds, all of them at κ = 0.
 
-
-@dataclass(frozen=True)
-class Effort:
-    """Rounds needed to tell the chosen option from its best rival.
-
-    Attributes
-    ----------
-    rival : int
-        Its κ, or `OFF`.
-    difference : float
-        log of speed-up over speed-up.
-    sd_per_round : float
-        Standard deviation of one round's share in that difference.
-    design_effect : float
-        How much more groups differ than rounds would by chance; 1 where no groups are known.
-    rounds : float
-        For a two-sided test at 5% with power 80%; infinite where the difference is none.
-    matters : bool
-        Whether the difference is above 1%.
+    Where requests are weighted for every κ, two κ are not the same rounds: the mix of requests tells how that share
+    is related to what the position adds.
     """
-
-    rival: int
-    difference: float
-    sd_per_round: float
-    design_effect: float
-    rounds: float
-    matters: bool
+    added, mix = np.diff(tokens, axis=1, prepend=0.0)[:, kappas], request_mix(posterior.observed)
+    if mix is not None:
+        added = added * np.array([mix.full(kappa) for kappa in kappas])
+    return np.asarray(np.clip(added, 0.0, 1.0))
 
 
 def effort(choice: Choice, posterior: TokensPosterior) -> Effort | None:
-    """How many rounds decide between the chosen κ and its rival; costs are taken as known.
+    """What decides between the chosen κ and its best rival; None if there is none.
 
     Examples
     --------
@@ -227,45 +202,12 @@ def effort(choice: Choice, posterior: TokensPosterior) -> Effort | None:
     >>> from simspec.model import Cost
     >>> posterior = tokens_posterior(acceptance_of_numbers(alpha=0.7), 8)
     >>> own = effort(compare(posterior, RoundCosts.of_cost(Cost(c_d=0.25)), 0.95, 100, 1), posterior)
-    >>> own.rival, round(own.difference, 4), round(own.rounds)
-    (3, 0.0086, 2565)
+    >>> own.rival, round(own.difference, 4), round(own.rounds), round(own.rounds_each)
+    (3, 0.0086, 3434, 55697)
     """
     other = choice.rival
     if other is None:
         return None
-    mine, rival = choice.options[choice.chosen], choice.options[other]
     difference = float(np.log(choice.speedup[choice.chosen] / choice.speedup[other]))
-    long, short = max(mine, 0), max(rival, 0)
-    variance = _contrast_variance(posterior.survival, long, short)
-    effect = 1.0 if posterior.observed is None else design_effect(posterior.observed, long, short)
-    distance = sum(_QUANTILES)
-    rounds = math.inf if difference == 0.0 else effect * variance * (distance / difference) ** 2
-    return Effort(rival, difference, math.sqrt(variance), effect, rounds, abs(difference) > NEAR)
-
-
-def _contrast_variance(survival: Floats, one: int, two: int) -> float:
-    """Of (min(A, one) + 1)/E − (min(A, two) + 1)/E' in one round."""
-    length = max(one, two)
-    reach = np.concatenate([[1.0], survival[:length]])
-    pmf = -np.diff(reach, append=0.0)
-    at = np.arange(length + 1.0)
-    values = [(np.minimum(at, kappa) + 1.0) / reach[: kappa + 1].sum() for kappa in (one, two)]
-    contrast = values[0] - values[1]
-    return float(pmf @ contrast**2 - (pmf @ contrast) ** 2)
-
-
-def design_effect(observed: Observed, one: int, two: int) -> float:
-    """Variance of the contrast between groups over that of independent rounds; at least 1, and 1 without groups.
-
-    Positions beyond a round's κ are taken as not accepted: the effect is a ratio, and both sides do so.
-    """
-    if not observed.clustered:
-        return 1.0
-    values = [np.minimum(observed.accepted, kappa) + 1.0 for kappa in (one, two)]
-    total = observed.count.sum()
-    shares = [value / ((value * observed.count).sum() / total) for value in values]
-    contrast = shares[0] - shares[1]
-    alone = float((contrast**2 * observed.count).sum())
-    groups = by_request(contrast * observed.count, observed.offsets)
-    together = float((groups**2).sum()) * observed.groups / (observed.groups - 1)
-    return max(1.0, together / alone) if alone > 0.0 else 1.0
+    mine, rival = choice.options[choice.chosen], choice.options[other]
+    return effort_of(posterior.survival, posterior.observed, mine, rival, difference)

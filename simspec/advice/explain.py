@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from simspec.advice.acceptance import Acceptance, acceptance_of_numbers, acceptance_of_source
+from simspec.advice.acceptance import Acceptance, acceptance_of_numbers
 from simspec.advice.explain_split import Prices, check_price
 from simspec.advice.explanation import Explanation
 from simspec.advice.log_times import LogTimes, times_of
-from simspec.advice.same_content import one_acceptance
-from simspec.advice.speeds import PER_SECOND, UNITS, Figure, Speeds, same_setup, same_work, speeds
+from simspec.advice.pieces import acceptance_of_sources
+from simspec.advice.plain_run import apart, with_costs, with_plain_run
+from simspec.advice.speeds import PER_SECOND, UNITS, Figure, Speeds, flag_of, same_setup, same_work, speeds
 from simspec.evidence.recognise import fit
 from simspec.evidence.round_costs import RoundCosts
+from simspec.evidence.source import Source
 from simspec.model.errors import ParameterError
 
 
@@ -28,12 +31,12 @@ def explain(
     conditional: Sequence[float] | None = None,
     rate: float | None = None,
     rounds: int | None = None,
-    base_speed: Figure | None = None,
-    spec_speed: Figure | None = None,
-    base_tpot: Figure | None = None,
-    spec_tpot: Figure | None = None,
+    base_tok_s: Figure | None = None,
+    spec_tok_s: Figure | None = None,
+    base_tpot_ms: Figure | None = None,
+    spec_tpot_ms: Figure | None = None,
     spec_round_ms: Figure | None = None,
-    spec_itl: Figure | None = None,
+    spec_itl_ms: Figure | None = None,
     streams: int | None = None,
     costs: RoundCosts | None = None,
     draft_cost: float | None = None,
@@ -53,15 +56,15 @@ def explain(
     ----------
     *files : str or Path
         Logs of the speculative run, as `simspec.fit` reads them; or one of the five figures below, or none.  Times that
-        a log holds stand for speeds and costs that are not given.
+        a log holds stand for speeds and costs that are not given.  One more, without drafts, is the plain run.
     kappa, emitted, alpha, survival, conditional, rate, rounds
         Acceptance as figures: E tokens per round (bonus token counted), α of one examined draft, S_j, α_j, or
         accepted ÷ drafted; ``rounds`` gives them an error.  ``kappa`` = 0: the loop without drafts.
-    base_speed, spec_speed : Figure, optional
+    base_tok_s, spec_tok_s : Figure, optional
         tok/s of the plain and the speculative run.
-    base_tpot, spec_tpot : Figure, optional
+    base_tpot_ms, spec_tpot_ms : Figure, optional
         ms per output token of one stream (TPOT).
-    spec_round_ms, spec_itl : Figure, optional
+    spec_round_ms, spec_itl_ms : Figure, optional
         ms per round: measured, or the inter-token latency, which under speculation is one gap per round.
     streams : int, optional
         Concurrent streams behind tok/s; lets tok/s stand beside ms.
@@ -94,7 +97,7 @@ def explain(
 
     Examples
     --------
-    >>> own = explain(emitted=1.97, kappa=1, base_speed=342.2, spec_speed=128.3)
+    >>> own = explain(emitted=1.97, kappa=1, base_tok_s=342.2, spec_tok_s=128.3)
     >>> round(own.round_cost.value, 2), round(own.ceiling, 3), list(own.flags)
     (5.25, 0.381, ['CEILING_BELOW_ONE'])
     """
@@ -104,17 +107,23 @@ def explain(
     same_setup(base_setup, spec_setup)
     figures = {"emitted": emitted, "alpha": alpha, "survival": survival, "conditional": conditional, "rate": rate}
     given = {name: value for name, value in figures.items() if value is not None}
-    acceptance = _acceptance(files, kappa, rounds, level, given)
+    drafted, plain = apart(fit(*files, level=level, kappa=kappa)) if files else ([], [])
+    if plain and not drafted and not given and kappa is None:
+        named = ", ".join(plain[0].files)
+        raise ParameterError("files", f"{named} is a run without drafts: give the log of the speculative run too")
+    acceptance = _acceptance(drafted, kappa, rounds, level, given)
     every = {
-        "base_speed": base_speed, "spec_speed": spec_speed, "base_tpot": base_tpot, "spec_tpot": spec_tpot,
-        "spec_round_ms": spec_round_ms, "spec_itl": spec_itl,
+        "base_tok_s": base_tok_s, "spec_tok_s": spec_tok_s, "base_tpot_ms": base_tpot_ms, "spec_tpot_ms": spec_tpot_ms,
+        "spec_round_ms": spec_round_ms, "spec_itl_ms": spec_itl_ms,
     }  # fmt: skip
     typed = {name: value for name, value in every.items() if value is not None}
-    log = times_of(acceptance.source, acceptance.drafts) if acceptance is not None else LogTimes()
+    spec = None if acceptance is None else acceptance.source
+    log = LogTimes() if acceptance is None else times_of(spec, acceptance.drafts)
+    log = with_costs(with_plain_run(log, spec, plain), costs)
     used, read = _from_log(typed, log)
-    streams = log.streams if streams is None and used else streams
-    _one_unit(typed, used, streams)
-    own = speeds(typed | used, streams, level)
+    at_once = log.streams if streams is None and used else streams
+    _one_unit(typed, used, at_once)
+    own = speeds(typed | used, at_once, level)
     numbers = {
         "draft_cost": draft_cost, "draft_ms": draft_ms, "verify_cost": verify_cost, "base_cost": base_cost,
         "rollback_cost": rollback_cost,
@@ -129,14 +138,13 @@ def explain(
 
 
 def _acceptance(
-    files: Sequence[str | Path], kappa: int | None, rounds: int | None, level: float, given: dict[str, Any]
+    sources: Sequence[Source], kappa: int | None, rounds: int | None, level: float, given: dict[str, Any]
 ) -> Acceptance | None:
-    if files:
+    if sources:
         if given or rounds is not None:
             name = next(iter(given), "rounds")
             raise ParameterError(name, f"a log and --{name} given; allowed: one of them")
-        found = [acceptance_of_source(source, level, kappa) for source in fit(*files, level=level, kappa=kappa)]
-        return one_acceptance(found, level)
+        return acceptance_of_sources(sources, level, kappa, one_content=True)
     if kappa == 0:
         if given and given != {"emitted": 1.0}:
             raise ParameterError("kappa", "kappa = 0: a round without drafts emits 1 token; give nothing else")
@@ -161,13 +169,15 @@ def _acceptance(
 
 def _from_log(typed: dict[str, Figure], log: LogTimes) -> tuple[dict[str, Figure], dict[str, str]]:
     """Speeds that only the log tells, to be used where both sides are known then; and what was read."""
-    found: dict[str, Figure] = {}
+    sides: list[list[str]] = []
     for side in ("base", "spec"):
-        if not any(name.startswith(side) for name in typed):
-            found |= {name: log.figures[name] for name in log.figures if name.startswith(side)}
+        mine = [name for name in typed if name.startswith(side)]
+        sides.append(mine or [name for name in log.figures if name.startswith(side)])
+    pairs = [pair for pair in itertools.product(*sides) if len({UNITS[name] == PER_SECOND for name in pair}) == 1]
+    chosen = pairs[0] if pairs else [own[0] for own in sides if own]  # tok/s are of all streams, ms of one
+    found: dict[str, Figure] = {name: log.figures[name] for name in chosen if name not in typed}
     read = {name: log.told(name) for name in found}
-    sides = {name[:4] for name in typed | found}
-    return (found if sides == {"base", "spec"} else {}), read
+    return (found if all(sides) else {}), read
 
 
 def _one_unit(typed: dict[str, Figure], used: dict[str, Figure], streams: float | None) -> None:
@@ -175,11 +185,12 @@ def _one_unit(typed: dict[str, Figure], used: dict[str, Figure], streams: float 
     per_second = {name: UNITS[name] == PER_SECOND for name in typed | used}
     if not used or streams is not None or len(set(per_second.values())) < 2:
         return
-    mine, its = next(iter(typed)), next(iter(used))
+    *others, its = *typed, *used
+    mine = f"{flag_of(others[0])} is in {UNITS[others[0]]}" if typed else f"the plain step is in {UNITS[others[0]]}"
     raise ParameterError(
         "streams",
-        f"--{mine.replace('_', '-')} is in {UNITS[mine]}, and the log tells {UNITS[its]}: tok/s add up all streams, ms "
-        "are of one; add --streams N (1 for batch 1)",
+        f"{mine}, and the log tells {UNITS[its]}: tok/s add up all streams, ms are of one; add --streams N (1 for "
+        "batch 1)",
     )
 
 
@@ -207,7 +218,9 @@ def _prices(
     if not numbers:
         return None
     rollback = _rollback(numbers.get("rollback_cost", 0.0), acceptance)
-    return Prices(draft, numbers.get("verify_cost"), numbers.get("base_cost"), rollback=rollback, origin="given as numbers")
+    return Prices(
+        draft, numbers.get("verify_cost"), numbers.get("base_cost"), rollback=rollback, origin="given as numbers"
+    )
 
 
 def _rollback(cost: float, acceptance: Acceptance | None) -> float:
@@ -217,7 +230,8 @@ def _rollback(cost: float, acceptance: Acceptance | None) -> float:
     share = None if acceptance is None else acceptance.rejecting
     if share is None:
         raise ParameterError(
-            "rollback_cost", "a rollback cost needs the share of rounds that reject a draft: give E with --kappa, or a log"
+            "rollback_cost",
+            "a rollback cost needs the share of rounds that reject a draft: give E with --kappa, or a log",
         )
     return cost * share
 
@@ -225,10 +239,15 @@ def _rollback(cost: float, acceptance: Acceptance | None) -> float:
 def _with_log(prices: Prices | None, log: LogTimes, own: Speeds) -> tuple[Prices | None, dict[str, str]]:
     """Prices that were not given, from the times of the log, where a plain step is known in ms; and what was read."""
     known = prices or Prices()
-    read: dict[str, str] = {}
-    for name in ("draft", "verify", "fixed"):
-        ms = log.parts.get(f"{name}_ms")
-        if ms is not None and own.plain_ms is not None and getattr(known, name) is None:
-            known = replace(known, **{name: ms / own.plain_ms})
-            read[f"{name}_ms"] = log.told(f"{name}_ms")
-    return (known if read else prices), read
+    if own.plain_ms is None:
+        return prices, {}
+    steps = {name: ms / own.plain_ms for name, ms in log.parts.items()}
+    filled = replace(
+        known,
+        draft=steps.get("draft_ms") if known.draft is None else known.draft,
+        verify=steps.get("verify_ms") if known.verify is None else known.verify,
+        fixed=steps.get("fixed_ms") if known.fixed is None else known.fixed,
+    )
+    open_ = {"draft_ms": known.draft, "verify_ms": known.verify, "fixed_ms": known.fixed}
+    read = {name: log.told(name) for name in log.parts if open_[name] is None}
+    return (filled if read else prices), read

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from simspec.advice.conventions import WHERE_PRINTED
 from simspec.advice.explain_flags import FLAGS
-from simspec.advice.explain_split import ACCEPTANCE, DRAFTING, IDEAL
+from simspec.advice.explain_split import ACCEPTANCE, DRAFTING
 from simspec.evidence.source import WARNINGS, Unknown
-from simspec.text import clean, number, table
+from simspec.text import bullets, clean, number, table, wrapped
 
 if TYPE_CHECKING:
     from simspec.advice.explanation import Explanation
 
 _SLACK = 1e-9
+_IDEAL = "ideal: all accepted, a round of one plain step"
 SERIOUS = (
     "BATCH_CHANGES_IN_LOG",
     "COUNTER_RESET",
@@ -61,7 +62,8 @@ def verdict(own: Explanation) -> str:
         most = (own.drafts or 0.0) + 1.0
         return (
             f"{head}; with every draft accepted it would still be {number(own.ceiling, 3)}x, so better acceptance "
-            f"cannot help: a round must cost less than {number(most, 2)} plain steps, else switch speculation off."
+            f"cannot help: a round must cost less than {number(emitted, 3)} plain steps at this acceptance (less than "
+            f"{number(most, 2)} even if every draft were accepted), else switch speculation off."
         )
     return f"{head}; {_needs(own, cost.value)}, or a round below {number(emitted, 3)} plain steps."
 
@@ -81,7 +83,11 @@ def _headroom(own: Explanation) -> str:
         "" if isinstance(own.ceiling, Unknown) else f"; with every draft accepted it would be {number(own.ceiling, 2)}x"
     )
     alpha = own.break_even_alpha
-    return said + ("" if isinstance(alpha, Unknown) else f", and it pays above α = {number(alpha, 3)}")
+    if isinstance(alpha, Unknown):
+        return said
+    return said + (
+        f", and it pays above α = {number(alpha, 3)}" if alpha > 0.0 else ", and at that cost it pays at any α"
+    )
 
 
 def _needs(own: Explanation, cost: float) -> str:
@@ -101,8 +107,8 @@ def _without_speeds(own: Explanation) -> str:
     timed = [told for name, told in own.read.items() if name.startswith("spec")]
     if timed:
         return (
-            f"A round emits E = {number(own.emitted, 3)} tokens, and the log tells its speed ({timed[0]}): give the plain "
-            "speed (--base-speed or --base-tpot) to know what a round costs."
+            f"A round emits E = {number(own.emitted, 3)} tokens, and the log tells its speed ({timed[0]}): give the "
+            "plain speed (--base-speed or --base-tpot) to know what a round costs."
         )
     return (
         f"A round emits E = {number(own.emitted, 3)} tokens: speculation pays as long as a round costs less than that "
@@ -138,8 +144,12 @@ def notes(own: Explanation) -> list[str]:
     source = None if own.acceptance is None else own.acceptance.source
     warned = {} if source is None else source.warn
     out = [f"the log warns: {WARNINGS[code]} ({clean(warned[code])})" for code in SERIOUS if code in warned]
+    if source is not None and source.pieces:
+        out.append(f"{len(source.files)} files are pooled as one log: {', '.join(map(clean, source.files))}")
+    if own.acceptance is not None and own.acceptance.line_means is not None:
+        out.append(own.acceptance.line_means.says)
     if own.read and (own.speedup is not None or own.round_cost is not None):
-        out.append(f"read from the log, as it was not given: {'; '.join(own.read.values())}")
+        out.append(f"read, as it was not given: {'; '.join(own.read.values())}")
     if own.prices is not None and own.prices.note:
         out.append(own.prices.note)
     if own.emitted is None:
@@ -160,17 +170,13 @@ def notes(own: Explanation) -> list[str]:
 
 def printed(own: Explanation) -> str:
     """As text: verdict, figures, the loss, flags, what is missing."""
-    blocks = [own.verdict, _figures(own)]
+    blocks = [wrapped(own.verdict), _figures(own)]
     blocks += [_loss(own)] if not isinstance(own.parts, Unknown) else []
     if own.flags:
-        blocks.append("look at\n" + "\n".join(f"  {code}: {FLAGS[code]} ({seen})" for code, seen in own.flags.items()))
+        blocks.append(bullets("look at", [f"{code}: {FLAGS[code]} ({seen})" for code, seen in own.flags.items()]))
     unknown = {"ceiling": own.ceiling, "break-even α": own.break_even_alpha, "loss": own.parts}
-    missing = [f"  {name}: {value.reason}" for name, value in unknown.items() if isinstance(value, Unknown)]
-    if missing:
-        blocks.append("not known\n" + "\n".join(missing))
-    said = notes(own)
-    if said:
-        blocks.append("note\n" + "\n".join(f"  {note}" for note in said))
+    missing = [f"{name}: {value.reason}" for name, value in unknown.items() if isinstance(value, Unknown)]
+    blocks += [bullets("not known", missing), bullets("note", notes(own))]
     return "\n\n".join(block for block in blocks if block)
 
 
@@ -184,6 +190,7 @@ def _figures(own: Explanation) -> str:
         ("ceiling: speed-up if every draft were accepted", own.ceiling, None),
         ("α if drafts were i.i.d.", alpha, None),
         ("break-even α at this κ", own.break_even_alpha, None),
+        ("break-even accepted ÷ drafted at this κ (where a gate on the rate belongs)", own.break_even_rate, None),
         ("plain step, ms", own.speeds.plain_ms, None),
         ("round, ms", own.round_ms, None),
     ]
@@ -203,14 +210,8 @@ def _loss(own: Explanation) -> str:
     assert not isinstance(own.parts, Unknown)
     assert own.drafts is not None
     ideal, plain = 1.0 / (own.drafts + 1.0), own.speeds.plain_ms
-    header = [
-        "where the time of a token goes",
-        "steps per round",
-        "steps per token",
-        "share of the loss",
-        "speed-up without",
-    ]
-    rows = [[IDEAL, number(1.0, 3), number(ideal, 3), "–", number(own.drafts + 1.0, 3)]]
+    header = ["where the time of a token goes", "steps/round", "steps/token", "loss", "x without"]
+    rows = [[_IDEAL, number(1.0, 3), number(ideal, 3), "–", number(own.drafts + 1.0, 3)]]
     for part in own.parts:
         name = "acceptance: tokens lost by rejections" if part.name == ACCEPTANCE else part.name
         steps = "–" if part.steps is None else number(part.steps, 3)
@@ -223,7 +224,8 @@ def _loss(own: Explanation) -> str:
     assert cost is not None
     rows.append(["measured", number(cost.value, 3), number(total, 3), "", number(1.0 / total, 3)])
     if plain is not None:
-        header.append("ms per token")
+        header.append("ms/token")
         per = [ideal, *(part.per_token for part in own.parts), total]
         rows = [[*row, number(value * plain, 2)] for row, value in zip(rows, per, strict=True)]
-    return table(header, rows)
+    legend = "steps: plain target steps; loss: share of it; x without: the speed-up if that part were gone"
+    return f"{table(header, rows)}\n{legend}"

@@ -128,6 +128,14 @@ class Explanation:
             )
         return alpha_from_mean(cost - 1.0, self.kappa)
 
+    @property
+    def break_even_rate(self) -> float | None:
+        """accepted ÷ drafted at which E = R: where a gate on the rate belongs; None if none does, or κ is unknown."""
+        if self.round_cost is None or not self.drafts:
+            return None
+        rate = (self.round_cost.value - 1.0) / self.drafts
+        return rate if 0.0 <= rate <= 1.0 else None
+
     @functools.cached_property
     def parts(self) -> tuple[Part, ...] | Unknown:
         """The loss, part by part; `ACCOUNTING` says how they add up."""
@@ -188,6 +196,7 @@ class Explanation:
             "round_ms": self.round_ms,
             "read_from_log": self.read,
             "break_even_emitted": None if cost is None else cost.value,
+            "break_even_rate": self.break_even_rate,
             "break_even_alpha": None if "break_even_alpha" in reasons else self.break_even_alpha,
             "ceiling_speedup": None if "ceiling_speedup" in reasons else self.ceiling,
             "ideal_per_token": 1.0 / (self.drafts + 1.0) if parts and self.drafts is not None else None,

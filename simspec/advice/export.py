@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,11 +17,10 @@ from simspec.advice.export_table import inside, over_contexts
 from simspec.advice.export_trtllm import TRTLLM
 from simspec.advice.export_vllm import VLLM
 from simspec.model.errors import ParameterError, did_you_mean
-from simspec.text import clean
+from simspec.text import clean, wrapped
 
 ENGINES = {engine.name: engine for engine in (VLLM, SGLANG, TRTLLM, LLAMACPP)}
 _ALSO = {"llama.cpp": "llamacpp", "tensorrt-llm": "trtllm", "tensorrt_llm": "trtllm"}
-WIDTH = 118
 _BORDERS = "between two loads of the advice the border lies at their geometric mean: measure there to do better"
 
 
@@ -83,10 +81,7 @@ class Export:
 
 
 def _comment(text: str) -> list[str]:
-    return textwrap.wrap(
-        clean(text), WIDTH, initial_indent="# ", subsequent_indent="#   ", break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip
+    return wrapped(clean(text), "# ", "#   ").split("\n")
 
 
 def export(

@@ -77,7 +77,8 @@ def _as_good(recommendation: Mapping[str, Any], star: int) -> tuple[str, ...]:
             f"κ = {kappa_set(less)} are as good by these data and draft less: --kappa {less[0]} sets the shortest"
         )
     if more:
-        notes.append(f"κ = {kappa_set(more)} cannot be told from it by these data either, and draft{'s' if len(more) == 1 else ''} more")
+        drafts = "drafts" if len(more) == 1 else "draft"
+        notes.append(f"κ = {kappa_set(more)} cannot be told from it by these data either, and {drafts} more")
     if 0 in alike and star:
         notes.append("whether speculation pays at all is not decided by these data")
     return tuple(notes)

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simspec.advice.speeds import UNITS
+from simspec.evidence.bench_load import WHOLE_RUN, at_once
 from simspec.evidence.source import Source
 from simspec.text import plural
 
 _ROUND = {
     "implied_round_ms": "the engine's tokens per second of one request, at a batch that hardly changes",
     "measured_round_ms": "the time of the whole run over its rounds",
+    "iteration_ms": "the latency of its iterations without prefill",
 }
 """Time of a round in the pooled figures of a source → how the log tells it."""
 _VERIFYING = (
@@ -39,7 +41,7 @@ class LogTimes:
     Attributes
     ----------
     figures : dict
-        Speeds under the names of `simspec.advice.speeds.UNITS`, at most one of each side.
+        Speeds under the names of `simspec.advice.speeds.UNITS`, the better one of each side first.
     parts : dict
         ``draft_ms`` (one draft token), ``verify_ms`` (verifying one more token), ``fixed_ms`` (a round without drafts).
     streams : float or None
@@ -86,7 +88,7 @@ def times_of(source: Source | None, drafts: float | None) -> LogTimes:
     _of_parts(source, found)
     _of_drafting(pooled, drafts, found)
     if "spec_round_ms" in found:
-        found.pop("spec_speed", None)
+        found.pop("spec_tok_s", None)
     return LogTimes(
         figures={name: value for name, (value, _) in found.items() if name in UNITS},
         parts={name: value for name, (value, _) in found.items() if name not in UNITS},
@@ -108,13 +110,17 @@ def _of_drafting(pooled: Mapping[str, Any], drafts: float | None, found: Found) 
 
 
 def _of_table(pooled: Mapping[str, Any], drafts: float | None, found: Found) -> None:
-    """A table of rounds with the time of drafting and of verifying: lines over κ, which meet the means."""
+    """A table of rounds with the time of drafting and of verifying: lines over κ, or means where κ does not vary."""
     names = [f"{part}_ms_{piece}" for part in ("draft", "verify") for piece in ("base", "per_token")]
     values = [_number(pooled, name) for name in names]
     if drafts and None not in values:
         draft_base, draft_each, verify_base, verify_each = (value or 0.0 for value in values)
         whole = draft_base + verify_base + drafts * (draft_each + verify_each)
         found["spec_round_ms"] = (whole, "its columns of drafting and verifying")
+        return
+    drafting, verifying = (_number(pooled, f"{part}_ms_per_round") for part in ("draft", "verify"))
+    if drafting is not None and verifying is not None:
+        found["spec_round_ms"] = (drafting + verifying, "the means of its columns of drafting and verifying")
 
 
 def _of_pool(pooled: Mapping[str, Any], found: Found) -> None:
@@ -122,20 +128,24 @@ def _of_pool(pooled: Mapping[str, Any], found: Found) -> None:
         value = _number(pooled, name)
         if value is not None:
             found.setdefault("spec_round_ms", (value, said))
-    speed, single = _number(pooled, "output_tok_s"), _number(pooled, "target_ms_single_token")
-    if speed and pooled.get("speculation") is not False:
-        found.setdefault("spec_speed", (speed, "its output tokens per second"))
+    side = "base" if pooled.get("speculation") is False else "spec"
+    tpot, speed = _number(pooled, "mean_tpot_ms"), _number(pooled, "output_tok_s")
+    if tpot:
+        found[f"{side}_tpot_ms"] = (tpot, "its mean TPOT")
+    if speed:
+        said = "its output tokens per second" if at_once(pooled) is None else f"its {WHOLE_RUN}"
+        found.setdefault(f"{side}_tok_s", (speed, said))
+    single = _number(pooled, "target_ms_single_token")
     if single:
-        found["base_tpot"] = (single, "its single-token passes of the target")
+        found["base_tpot_ms"] = (single, "its single-token passes of the target")
 
 
 def _of_parts(source: Source, found: Found) -> None:
     """Requests that are timed one by one: a round as the mean over their rounds; a plain step from those without."""
-    rows = [row for name in _PARTS for row in _listed(source.body.get(name))]
     timed, plain = [], []
-    for row in rows:
+    for row in listed_parts(source):
         cost = _number(row, "round_ms") or _number(row, "implied_round_ms")
-        rounds = _number(row, "drafts") or _number(row, "drafts_if_every_round_drafts")
+        rounds = _number(row, "drafts") or _number(row, "drafts_if_every_round_drafts") or _number(row, "drafts_upper")
         speed = _number(row, "predicted_per_second")
         if cost and rounds:
             timed.append((cost, rounds))
@@ -145,9 +155,14 @@ def _of_parts(source: Source, found: Found) -> None:
         rounds = math.fsum(weight for _, weight in timed)
         said = f"the times of {plural(len(timed), 'request')} ({int(rounds):,} rounds)"
         found["spec_round_ms"] = (math.fsum(cost * weight for cost, weight in timed) / rounds, said)
-    if plain and "base_tpot" not in found:
+    if plain and "base_tpot_ms" not in found:
         said = f"its {plural(len(plain), 'request')} without drafts, which may be of other content"
-        found["base_tpot"] = (math.fsum(plain) / len(plain), said)
+        found["base_tpot_ms"] = (math.fsum(plain) / len(plain), said)
+
+
+def listed_parts(source: Source) -> list[Mapping[str, Any]]:
+    """Requests or tasks of a source, as it lists them."""
+    return [row for name in _PARTS for row in _listed(source.body.get(name))]
 
 
 def _streams(source: Source, pooled: Mapping[str, Any]) -> float | None:
@@ -156,9 +171,9 @@ def _streams(source: Source, pooled: Mapping[str, Any]) -> float | None:
     known = [value for value in running if value is not None]
     if known and "implied_round_ms" in pooled:
         return math.fsum(known) / len(known)
-    speed, each = _number(pooled, "output_tok_s"), _number(pooled, "mean_tpot_ms_at_concurrency")
-    if speed and each:
-        return speed * each / 1000.0
+    told = _number(pooled, "mean_running") or at_once(pooled)
+    if told is not None:
+        return told
     return 1.0 if source.engine.startswith(_ONE_STREAM) else None
 
 

@@ -28,11 +28,11 @@ def bent(mean: Floats, bend: Floats, seen: int, kappa_max: int) -> Floats:
     >>> bent(np.array([1.29]), np.array([0.8]), 3, 4).round(3)
     array([[0.693, 0.384, 0.213, 0.118]])
     """
-    bend = np.where(_curve(np.ones_like(bend), bend, seen).sum(axis=1) < mean, 1.0, bend)
+    bend = np.where(_total(np.ones_like(bend), bend, seen) < mean, 1.0, bend)
     low, high = np.zeros_like(mean), np.ones_like(mean)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        short = _curve(middle, bend, seen).sum(axis=1) < mean
+        short = _total(middle, bend, seen) < mean
         low, high = np.where(short, middle, low), np.where(short, high, middle)
     return _curve((low + high) / 2, bend, kappa_max)
 
@@ -40,3 +40,11 @@ def bent(mean: Floats, bend: Floats, seen: int, kappa_max: int) -> Floats:
 def _curve(first: Floats, bend: Floats, length: int) -> Floats:
     again = np.minimum(1.0, bend * first)
     return np.asarray(first[:, None] * np.power(again[:, None], np.arange(float(length))))
+
+
+def _total(first: Floats, bend: Floats, length: int) -> Floats:
+    """Sum of that curve, as a geometric series."""
+    again = np.minimum(1.0, bend * first)
+    flat = again > 1.0 - 1e-12
+    series = (1.0 - np.power(again, float(length))) / np.where(flat, 1.0, 1.0 - again)
+    return np.asarray(first * np.where(flat, float(length), series))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,8 +16,6 @@ HALF = 0.5
 """Prior of every conditional rate: half an acceptance and half a rejection (Jeffreys)."""
 MOST_GROUPS = 2000
 """More groups are joined, neighbours together: sums of independent groups are independent."""
-MANY_GROUPS = 30
-"""Below, the spread between groups is itself badly known: Student's law in place of the normal one."""
 MANY = 1e4
 """Hits and misses from which a Beta law is as good as normal."""
 
@@ -34,14 +34,35 @@ def group_weights(groups: int, count: int, seed: int) -> Floats:
     return np.asarray(raw * (groups / raw.sum(axis=1, keepdims=True)))
 
 
+def wider(groups: int, bayes: bool = True) -> float:
+    """By how much deviations of draws are stretched for so few groups.
+
+    Weights from a Dirichlet law spread a mean by (n − 1)/(n + 1) of the unbiased variance (``bayes``); and that
+    variance is itself estimated, which Student's law against the normal one makes up for.
+
+    Examples
+    --------
+    >>> round(wider(4), 2), round(wider(30), 2), round(wider(1000), 3)
+    (2.1, 1.08, 1.002)
+    """
+    few = math.sqrt((groups + 1.0) / (groups - 1.0)) if bayes else 1.0
+    return few * student(0.95, groups) / student(0.95, 10**9)
+
+
+def widened(best: Floats, draws: Floats, groups: int, bayes: bool = True) -> Floats:
+    """Draws stretched about the best, as logarithms."""
+    if groups < 2:
+        return draws
+    with np.errstate(divide="ignore"):
+        apart = np.log(draws) - np.log(best)
+    return np.asarray(best * np.exp(np.clip(wider(groups, bayes) * apart, -700.0, 700.0)))
+
+
 def bootstrapped(reached: Floats, examined: Floats, weights: Floats, groups: int) -> Floats:
-    """Conditional rates under weighted groups; with few groups spread out as Student's law is against the normal."""
+    """Conditional rates under weighted groups, stretched about the best as so few groups ask for."""
     rates = (weights @ reached + HALF) / (weights @ examined + 2 * HALF)
-    if groups >= MANY_GROUPS:
-        return np.asarray(rates)
-    wider = student(0.95, groups) / student(0.95, 10**9)
     centre = (reached.sum(axis=0) + HALF) / (examined.sum(axis=0) + 2 * HALF)
-    logit = logit_of(centre) + wider * (logit_of(rates) - logit_of(centre))
+    logit = logit_of(centre) + wider(groups) * (logit_of(rates) - logit_of(centre))
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logit, -700.0, 700.0))))
 
 
@@ -72,7 +93,8 @@ def beta_draws(hits: Floats, misses: Floats, uniform: Floats) -> Floats:
 def extended(curves: Floats, kappa_max: int, shape: Floats | None = None) -> Floats:
     """Survival curves (count, positions) to ``kappa_max`` positions.
 
-    Beyond those given each goes on by ``shape`` (S_(n + m) ÷ S_n), or at the rate of its own deeper half.
+    Beyond those given each goes on by ``shape`` (S_(n + m) ÷ S_n; one, or one per curve), or at the rate of its own
+    deeper half.
 
     Examples
     --------
@@ -83,7 +105,7 @@ def extended(curves: Floats, kappa_max: int, shape: Floats | None = None) -> Flo
     if seen >= kappa_max:
         return curves[:, :kappa_max]
     if shape is not None:
-        return np.concatenate([curves, curves[:, -1:] * shape[: kappa_max - seen]], axis=1)
+        return np.concatenate([curves, curves[:, -1:] * shape[..., : kappa_max - seen]], axis=1)
     before = np.concatenate([np.ones((count, 1)), curves[:, :-1]], axis=1)
     deep = slice(seen // 2, None)
     over = before[:, deep].sum(axis=1)
@@ -97,3 +119,10 @@ def draws_of(seed: int, purpose: str, count: int, columns: int) -> Floats:
     keys = stream_keys(seed, f"recommend {purpose}", DOMAIN)
     at = np.arange(count)
     return np.stack([uniforms(keys, at, j) for j in range(columns)], axis=1)
+
+
+def normal_draws(seed: int, purpose: str, count: int, columns: int) -> Floats:
+    """The same, normal."""
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(np.maximum(draws_of(seed, purpose, count, columns), 2.0**-54)))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simspec.advice.acceptance import Acceptance, acceptance_of_numbers, acceptance_of_source
+from simspec.advice.by_process import Reading, readings_of
 from simspec.advice.decide import compare, effort, full_rounds
 from simspec.advice.kappa_grid import Cell, at_context, grid_advice
 from simspec.advice.latency_limit import gap_limit, token_limit
@@ -102,14 +103,15 @@ def recommend(
         raise ParameterError("context", f"acceptance by context ({', '.join(map(str, seen))}): say --context")
     last = _kappa_max(kappa_max, list(seen.values()) if isinstance(seen, dict) else [seen], grid)
     wish = _Wish(p99_gap_ms, p99_tpot_ms, tokens, plain_ms, within, level, seed)
-    known: dict[float | None, tuple[Acceptance, TokensPosterior]] = {}
+    known: dict[float | None, _Seen] = {}
     cells = []
     for batch, context in loads:
         place = context if isinstance(seen, dict) else None
         if place not in known:
             own = seen if isinstance(seen, Acceptance) else at_context(seen, context)
-            known[place] = own, tokens_posterior(own, last, DRAWS, seed)
-        cells.append(Cell(batch, context, _at_load(*known[place], _cost_at(grid, batch, context), wish)))
+            posterior = tokens_posterior(own, last, DRAWS, seed)
+            known[place] = _Seen(own, posterior, readings_of(posterior.observed, last, seed, posterior.processes))
+        cells.append(Cell(batch, context, _at_load(known[place], _cost_at(grid, batch, context), wish)))
     if loads == [(None, None)]:
         return cells[0].own
     return dataclasses.replace(cells[0].own, grid=grid_advice(cells))
@@ -128,8 +130,21 @@ class _Wish:
     seed: int
 
 
-def _at_load(own: Acceptance, posterior: TokensPosterior, cell: RoundCosts, wish: _Wish) -> Recommendation:
+@dataclasses.dataclass(frozen=True)
+class _Seen:
+    """Acceptance at one context, and what follows from it whatever rounds cost."""
+
+    acceptance: Acceptance
+    posterior: TokensPosterior
+    readings: tuple[Reading, ...]
+
+
+def _at_load(seen: _Seen, cell: RoundCosts, wish: _Wish) -> Recommendation:
+    posterior = seen.posterior
     choice = compare(posterior, cell, wish.level, DRAWS, wish.seed)
+    alike = None
+    if posterior.alike is not None:
+        alike = compare(dataclasses.replace(posterior, draws=posterior.alike), cell, wish.level, DRAWS, wish.seed)
     step_ms = wish.plain_ms or cell.plain_ms
     limits = []
     if wish.p99_gap_ms is not None:
@@ -138,7 +153,10 @@ def _at_load(own: Acceptance, posterior: TokensPosterior, cell: RoundCosts, wish
         limits.append(token_limit(choice, wish.p99_tpot_ms, step_ms, posterior, wish.tokens))
     for limit in limits:
         choice = choice.limited(choice.allowed & limit.kept)
-    return Recommendation(own, cell, posterior, choice, tuple(limits), effort(choice, posterior), None, wish.within)
+    work = effort(choice, posterior)
+    return Recommendation(
+        seen.acceptance, cell, posterior, choice, tuple(limits), work, None, wish.within, seen.readings, alike
+    )  # fmt: skip
 
 
 def _cost_at(grid: CostGrid, batch: float | None, context: float | None) -> RoundCosts:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from simspec.advice.decide import NEAR, OFF
-from simspec.advice.posterior import MODEL
-from simspec.text import clean, kappa_set, number, plural, table
+from simspec.advice.decide import OFF
+from simspec.advice.effort import NEAR
+from simspec.advice.posterior import BY_PROCESS, MODEL
+from simspec.text import clean, kappa_set, number, table
 
 if TYPE_CHECKING:
     from simspec.advice.kappa_grid import GridAdvice
     from simspec.advice.recommendation import Recommendation
 
 ROWS = 12
-FEW_ROUNDS = 30
-"""The normal law behind a number of rounds needs about so many."""
 
 
 def shown(own: Recommendation) -> str:
@@ -43,11 +41,21 @@ def sentence(own: Recommendation) -> str:
     else:
         said = f"use κ = {choice.kappa} (num_speculative_tokens): {own.speedup:.2f}x a plain step"
     if own.known_error:
-        said += f", {_percent(choice.sureness)} sure to be within {NEAR:.0%} of the best"
+        said += f", {_percent(choice.sureness)} sure to be within {NEAR:.0%} of the best{_condition(own)}"
         alike = own.alike
         if len(alike) > 1:
             said += f"; {_options(alike)} cannot be told apart"
     return said
+
+
+def _condition(own: Recommendation) -> str:
+    """On what the sureness rests that the rounds do not show."""
+    if own.sure_if_alike is not None and _percent(own.sure_if_alike) != _percent(own.choice.sureness):
+        alike = f" ({_percent(own.sure_if_alike)} if requests are alike)"
+    else:
+        alike = ""
+    rests = "acceptance is exactly that" if own.posterior.sure else own.posterior.rests_on
+    return alike if rests is None else f"{alike} if {rests}"
 
 
 def _best_drafting(own: Recommendation) -> str:
@@ -83,7 +91,7 @@ def _details(own: Recommendation, where: str) -> list[str]:
 
 
 def _near(own: Recommendation) -> list[str]:
-    lines = []
+    lines = [] if own.posterior.first is None else [own.posterior.first]
     if own.costs.origin.startswith("the default"):
         lines.append(f"with {own.costs.origin}")
     if len(own.band) > 1:
@@ -137,6 +145,8 @@ def _mark(own: Recommendation, row: dict[str, Any]) -> str:
         marks.append("← use")
     if not row["within_limit"]:
         marks.append("over the limit")
+    if row["acceptance_basis"] == BY_PROCESS and row["kappa"]:
+        marks.append(BY_PROCESS)
     if row["extrapolated"]:
         basis = row["acceptance_basis"] == MODEL
         marks.append("extrapolated " + "a" * basis + "c" * bool(row["cost_extrapolated"]))
@@ -158,22 +168,29 @@ def _settling(own: Recommendation) -> list[str]:
     lines, work = [], own.effort
     if work is not None:
         mine, rival = _options([own.choice.kappa]), _options([work.rival])
-        if not work.matters:
-            lines.append(f"{mine} or {rival} cannot matter: within {NEAR:.0%} of each other")
-        else:
-            effect = f", design effect {work.design_effect:.1f}" if work.design_effect > 1.05 else ""
-            few = work.rounds < FEW_ROUNDS
-            takes = f"fewer than {FEW_ROUNDS} rounds" if few else f"about {plural(math.ceil(work.rounds), 'round')}"
-            lines.append(
-                f"to tell {mine} from {rival} ({math.expm1(work.difference):+.1%}) takes {takes} "
-                f"(5% error, 80% power{effect}; costs taken as known)"
-            )
+        lines.append(work.says(mine, rival))
     readings = {name: kappa for name, kappa in own.others.items() if kappa != own.choice.kappa}
     if readings:
         said = "; ".join(f"{_options([kappa])} if {name}" for name, kappa in readings.items())
         lines.append(f"another reading of the same figures would choose: {said}")
     elif own.others:
         lines.append(f"the choice is the same under: {', '.join(own.others)}")
+    return lines + _by_process(own)
+
+
+def _by_process(own: Recommendation) -> list[str]:
+    """κ under each process that the rounds leave standing, and under those that they reject."""
+    lines = []
+    for adequate, said in ((True, "best under processes that these rounds do not reject"), (False, "rejected by them")):
+        names: dict[int, list[str]] = {}
+        for found in own.by_process:
+            if found["adequate"] == adequate:
+                names.setdefault(found["kappa"], []).append(found["name"])
+        if names:
+            told = "; ".join(f"{_options([kappa])} under {', '.join(own_names)}" for kappa, own_names in names.items())
+            lines.append(f"{said}: {told}")
+    if own.by_process and not any(found["adequate"] for found in own.by_process):
+        lines = [f"no process explains these rounds (simspec fit says why); {lines[0]}"]
     return lines
 
 

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simspec.advice.acceptance import Acceptance
+from simspec.advice.by_process import Reading
 from simspec.advice.curves import conditional_of
-from simspec.advice.decide import OFF, Choice, Effort
+from simspec.advice.decide import OFF, Choice, Floats
+from simspec.advice.effort import NEAR, Effort
 from simspec.advice.kappa_grid import GridAdvice
 from simspec.advice.latency_limit import Limit
-from simspec.advice.posterior import MODEL, TokensPosterior
+from simspec.advice.posterior import BY_PROCESS, MODEL, TokensPosterior
 from simspec.evidence.round_costs import RoundCosts
 from simspec.text import kappa_set
 
@@ -45,6 +47,10 @@ class Recommendation:
         κ by (batch, context).
     within : float
         Loss that counts as flat.
+    readings : tuple of Reading
+        The rounds as each process explains them.
+    if_alike : Choice or None
+        The same if all requests had one rate, where they are not told apart; `choice` lets them differ.
     """
 
     acceptance: Acceptance
@@ -55,6 +61,8 @@ class Recommendation:
     effort: Effort | None
     grid: GridAdvice | None
     within: float
+    readings: tuple[Reading, ...] = ()
+    if_alike: Choice | None = None
 
     @property
     def kappa_star(self) -> int:
@@ -86,6 +94,14 @@ class Recommendation:
         """Whether acceptance or costs have an error at all."""
         return len(self.choice.draws) > 1
 
+    @property
+    def sure_if_alike(self) -> float | None:
+        """Sureness of the chosen option if all requests had one rate; None where they are told apart."""
+        if self.if_alike is None:
+            return None
+        draws, choice = self.if_alike.draws, self.choice
+        return float((draws[:, choice.chosen] >= (1.0 - NEAR) * draws[:, choice.allowed].max(axis=1)).mean())
+
     @functools.cached_property
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per option, off first."""
@@ -101,6 +117,7 @@ class Recommendation:
                 "round_cost": float(choice.round_cost[i]),
                 "speedup": float(choice.speedup[i]),
                 "interval": list(choice.interval(i)) if self.known_error else None,
+                "interval_if_requests_are_alike": None if self.if_alike is None else list(self.if_alike.interval(i)),
                 "of_best": float(choice.speedup[i]) / best,
                 "probability_best": float(choice.probability[i]) if self.known_error else None,
                 "expected_regret": float(choice.regret[i]),
@@ -130,12 +147,23 @@ class Recommendation:
     @functools.cached_property
     def others(self) -> dict[str, int]:
         """κ that another reading of the same data would choose, by name (`OFF` = −1)."""
-        choice, found = self.choice, {}
-        for name, tokens in self.posterior.others.items():
-            emitted = np.array([1.0 if o == OFF else tokens[o] for o in choice.options])
-            speed = np.where(choice.allowed, emitted / choice.round_cost, -np.inf)
-            found[name] = choice.options[int(speed.argmax())]
-        return found
+        return {name: self._best_under(tokens)[0] for name, tokens in self.posterior.others.items()}
+
+    @functools.cached_property
+    def by_process(self) -> list[dict[str, Any]]:
+        """What each process would choose that can be fitted to the rounds, and whether the rounds leave it standing."""
+        out = []
+        for reading in self.readings:
+            option, speedup = self._best_under(reading.tokens)
+            out.append({"name": reading.name, "kappa": option, "speedup": speedup, "adequate": reading.adequate})
+        return out
+
+    def _best_under(self, tokens: Floats) -> tuple[int, float]:
+        """The best option, and its speed-up, were these the tokens per round."""
+        choice = self.choice
+        emitted = np.array([1.0 if option == OFF else tokens[option] for option in choice.options])
+        speed = np.where(choice.allowed, emitted / choice.round_cost, -np.inf)
+        return choice.options[int(speed.argmax())], float(speed.max())
 
     @property
     def _rising(self) -> bool:
@@ -180,12 +208,14 @@ class Recommendation:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; `simspec export` takes it."""
         choice, work = self.choice, self.effort
-        curve = self.acceptance.survival or tuple(float(s) for s in self.posterior.survival)
+        seen = None if BY_PROCESS in self.posterior.basis else self.acceptance.survival
+        curve = seen or tuple(float(s) for s in self.posterior.survival)
         return {
             "kappa_star": self.kappa_star,
             "switch_off": self.switch_off,
             "speedup": self.speedup,
             "probability_within_1pct_of_best": choice.sureness if self.known_error else None,
+            "probability_if_requests_are_alike": self.sure_if_alike,
             "expected_regret": float(choice.regret[choice.chosen]) if self.known_error else None,
             "band": {"within": self.within, "kappas": list(self.band)},
             "indistinguishable": [max(option, 0) for option in self.alike],
@@ -194,15 +224,14 @@ class Recommendation:
             "kappas": self.rows[1:],
             "next_position": self.next_position,
             "best_under_other_readings": {name: _name(kappa) for name, kappa in self.others.items()},
+            "best_by_process": [own | {"kappa": _name(own["kappa"])} for own in self.by_process],
             "rounds_to_decide": None
             if work is None
             else {
                 "rival": _name(work.rival),
                 "difference": float(np.expm1(work.difference)),
                 "matters": work.matters,
-                "rounds": work.rounds if np.isfinite(work.rounds) else None,
-                "sd_per_round": work.sd_per_round,
-                "design_effect": work.design_effect,
+                **work.to_dict(),
             },
             "limits": [
                 {
@@ -219,10 +248,10 @@ class Recommendation:
             "acceptance": self.acceptance.to_dict(),
             "survival": list(curve),
             "conditional": conditional_of(curve),
-            "survival_is": "measured" if self.acceptance.survival is not None else "model",
+            "survival_is": "measured" if seen is not None else "model",
             "plain_ms": self.costs.plain_ms,
             "origin": {"acceptance": self.acceptance.origin, "costs": self.costs.origin},
-            "assumptions": self.assumptions,
+            "assumptions": [*([] if self.posterior.first is None else [self.posterior.first]), *self.assumptions],
         }
 
     def to_pandas(self) -> pd.DataFrame:

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simspec.advice.request_law import INTERPOLATED, RequestLaw, Rows, averaged, request_law
+from simspec.evidence.cost_points import EARLY
 from simspec.evidence.observed import REQUEST, Observed
+from simspec.evidence.round_requests import tokens_by_group, verdicts_by_group
 
 Floats = NDArray[np.float64]
 Joined = Callable[[NDArray[np.generic]], Floats]
-NODES = 8
-"""Equally likely rates that stand for the posterior of one request."""
 LEAST_REQUESTS = 10
 MOST_REQUESTS = 20_000
 
@@ -30,9 +31,12 @@ class RequestWeights:
     ----------
     factor : float array (kappa_max + 1,)
     draws : float array (count, kappa_max + 1)
-        The same under other weights of requests.
+        The same under other weights of requests, and other laws of their rates.
     tail : float array
-        S_(κ + m) ÷ S_κ of the rounds seen at κ, m = 1, 2, … to kappa_max: rates that survive are the better ones.
+        S_(n + m) ÷ S_n of the rounds seen, n = ``measured``, m = 1, 2, … to kappa_max: rates that survive are the
+        better ones.
+    tails : float array (count, …)
+        The same in each draw.
     alpha, rho : float
         Mean rate of a request, and correlation of two outcomes in one request.
     """
@@ -40,6 +44,7 @@ class RequestWeights:
     factor: Floats
     draws: Floats
     tail: Floats
+    tails: Floats
     alpha: float
     rho: float
 
@@ -54,6 +59,20 @@ class RequestWeights:
         )
 
 
+def one_length(observed: Observed) -> bool:
+    """Whether all drafts are as long as the longest, but for a last one that is cut.
+
+    Examples
+    --------
+    >>> one_length(Observed.in_order([[4] * 30 + [2]], [[3] * 30 + [1]]))
+    True
+    >>> one_length(Observed.in_order([[4, 2]], [[3, 1]]))
+    False
+    """
+    drafted = float(observed.drafted @ observed.count)
+    return drafted >= EARLY * observed.kappa_max * observed.rounds
+
+
 def why_not(observed: Observed) -> str | None:
     """Why requests cannot be weighted anew; None where they can.
 
@@ -66,11 +85,13 @@ def why_not(observed: Observed) -> str | None:
         return "requests are not told apart"
     if not LEAST_REQUESTS <= observed.groups <= MOST_REQUESTS:
         return f"that takes {LEAST_REQUESTS} to {MOST_REQUESTS:,} requests"
-    return "κ varies" if len(observed.kappas) != 1 else None
+    return None
 
 
-def request_weights(observed: Observed, kappa_max: int, weights: Floats, joined: Joined) -> RequestWeights:
-    """What the weights of requests do to E(κ), where `why_not` says nothing against it.
+def request_weights(
+    observed: Observed, kappa_max: int, weights: Floats, joined: Joined, measured: int
+) -> RequestWeights:
+    """What the weights of requests do to E(κ), where `why_not` says nothing against it and κ is one number.
 
     Parameters
     ----------
@@ -81,70 +102,70 @@ def request_weights(observed: Observed, kappa_max: int, weights: Floats, joined:
         Of requests, mean 1.
     joined : callable
         Adds rows of neighbouring requests where there are very many.
-
-    Notes
-    -----
-    The rate of a request has a Beta law over requests, fitted by maximum likelihood; given its outcomes it is shrunk
-    accordingly and stood for by equally likely rates.
+    measured : int
+        Position from which the tail goes on.
     """
-    from scipy.special import betaincinv
-
-    reached, examined = observed.reached_by_group(), observed.examined_by_group()
-    accepted = reached.sum(axis=1).astype(float)
-    rejected = examined.sum(axis=1) - accepted
-    alpha, rho = beta_of_requests(accepted, rejected)
-    size = (1.0 - rho) / rho
-    middle = (np.arange(NODES) + 0.5) / NODES
-    a, b = alpha * size + accepted, (1.0 - alpha) * size + rejected
-    rates = np.clip(betaincinv(a[:, None], b[:, None], middle), 0.0, 1.0)
-    rounds = examined[:, 0].astype(float)
+    law = request_law(*verdicts_by_group(observed))
     seen = observed.kappa_max
     widest = max(seen, kappa_max)
-    tokens = np.cumsum(
-        np.concatenate([np.ones((*rates.shape, 1)), rates[..., None] ** np.arange(1.0, widest + 1)], -1), -1
-    )
-    as_seen = tokens.mean(axis=1) * rounds[:, None]
-    needed = (tokens[..., seen, None] / tokens).mean(axis=1) * rounds[:, None]
-    kept = slice(0, kappa_max + 1)
-    parts = [joined(part) for part in (as_seen[:, [seen]], needed[:, kept], as_seen[:, kept], rounds[:, None])]
-    ones = np.ones((1, len(parts[0])))
-    added = np.diff(as_seen.sum(axis=0)[seen - 1 :])
-    return RequestWeights(
-        _factor(ones, *parts)[0],
-        _factor(weights, *parts),
-        added[1:] / added[0] if added[0] > 0 else added[1:],
-        alpha,
-        rho,
-    )
+    rounds = np.bincount(observed.group, observed.count, observed.groups)[:, None].astype(float)
+    split = widest + 1
+
+    def parts(rates: Floats) -> Floats:
+        """Tokens of the rounds seen, were they cut at each κ; rounds that each κ would take; one row per request."""
+        tokens = tokens_of(rates, widest)
+        needed = averaged(tokens[..., seen, None] / tokens)
+        return joined(np.concatenate([averaged(tokens) * rounds, needed * rounds, rounds], axis=1))
+
+    best, drawn = _weighted(law, weights, parts, joined)
+
+    def factor(sums: Floats) -> Floats:
+        as_seen, needed, alone = sums[..., :split], sums[..., split : 2 * split], sums[..., -1:]
+        return np.asarray((as_seen[..., [seen]] / needed / (as_seen / alone))[..., : kappa_max + 1])
+
+    def tail(sums: Floats) -> Floats:
+        added = np.diff(sums[..., measured - 1 : kappa_max + 1], axis=-1)
+        return np.asarray(added[..., 1:] / np.maximum(added[..., :1], 1e-300))
+
+    return RequestWeights(factor(best), factor(drawn), tail(best), tail(drawn), law.alpha, law.rho)
 
 
-def _factor(weights: Floats, emitted: Floats, needed: Floats, as_seen: Floats, rounds: Floats) -> Floats:
-    return np.asarray((weights @ emitted) / (weights @ needed) / ((weights @ as_seen) / (weights @ rounds)))
+def tokens_by_weight(observed: Observed, kappa_max: int, weights: Floats, joined: Joined) -> tuple[Floats, Floats]:
+    """E(κ) of requests with rates of their own whatever chose κ: best and drawn, κ = 0 … kappa_max.
 
-
-def beta_of_requests(accepted: Floats, rejected: Floats) -> tuple[float, float]:
-    """(α, ρ) of a Beta law of rates over requests, by maximum likelihood; ρ between 1e-6 and 0.999.
-
-    Examples
-    --------
-    >>> alpha, rho = beta_of_requests(np.array([9.0, 1.0] * 50), np.array([1.0, 9.0] * 50))
-    >>> round(alpha, 2), rho > 0.4
-    (0.5, True)
+    All that is used of a request is what it emitted, and how many of its verdicts were acceptances: any rule that chose
+    κ from them cancels.
     """
-    from scipy.optimize import minimize
-    from scipy.special import betaln
+    law = request_law(*verdicts_by_group(observed))
+    emitted = tokens_by_group(observed)[:, None]
 
-    total = accepted.sum() + rejected.sum()
-    mean = min(max(float(accepted.sum() / total), 1e-4), 1.0 - 1e-4)
+    def parts(rates: Floats) -> Floats:
+        return joined(np.concatenate([emitted * averaged(1.0 / tokens_of(rates, kappa_max)), emitted], axis=1))
 
-    def loss(point: Floats) -> float:
-        alpha, rho = 1.0 / (1.0 + np.exp(-point[0])), np.exp(point[1])
-        size = (1.0 - rho) / rho
-        a, b = alpha * size, (1.0 - alpha) * size
-        return -float((betaln(a + accepted, b + rejected) - betaln(a, b)).sum())
+    best, drawn = _weighted(law, weights, parts, joined)
+    return best[-1] / best[:-1], drawn[:, -1:] / drawn[:, :-1]
 
-    begin = float(np.log(mean / (1.0 - mean)))
-    bounds = [(-14.0, 14.0), (np.log(1e-6), np.log(0.999))]
-    found = [minimize(loss, np.array([begin, np.log(rho)]), method="Nelder-Mead", bounds=bounds) for rho in (0.02, 0.2)]
-    best = min(found, key=lambda one: float(one.fun)).x
-    return float(1.0 / (1.0 + np.exp(-best[0]))), float(np.exp(best[1]))
+
+def tokens_of(rates: Floats, kappa_max: int) -> Floats:
+    """1 + α + … + α^κ, κ = 0 … kappa_max, along a new last axis."""
+    powers = np.power(rates[..., None], np.arange(kappa_max + 1.0))
+    return np.asarray(np.cumsum(powers, axis=-1))
+
+
+def _weighted(law: RequestLaw, weights: Floats, parts: Callable[[Floats], Floats], joined: Joined) -> Rows:
+    """Sums over requests of what their rates give: each counted once at the best law, and weighted at drawn laws."""
+    alphas, rhos = law.drawn(weights, joined)
+    best = parts(law.rates(law.alpha, law.rho)).sum(axis=0)
+    if law.requests > INTERPOLATED:  # their law is known well enough
+        return best, np.asarray(weights @ parts(law.rates(law.alpha, law.rho)))
+    step = law.step
+    moved = [weights @ parts(law.rates(alpha, law.rho)) for alpha in (law.alpha - step, law.alpha + step)]
+    drawn = ((alphas - law.alpha) / (2 * step))[:, None] * (moved[1] - moved[0])
+    knots = law.knots(rhos)
+    at = [weights @ parts(law.rates(law.alpha, rho)) for rho in knots]
+    place = np.clip(np.searchsorted(knots, rhos, side="right") - 1, 0, len(knots) - 2)
+    share = (rhos - knots[place]) / (knots[place + 1] - knots[place])
+    stacked = np.stack(at)
+    rows = np.arange(len(weights))
+    drawn += (1.0 - share)[:, None] * stacked[place, rows] + share[:, None] * stacked[place + 1, rows]
+    return best, np.asarray(drawn)

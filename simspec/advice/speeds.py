@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,18 +15,30 @@ Figure = float | str | Sequence[float]
 
 UNEQUAL = 0.05
 """Relative difference of the tokens produced beyond which two runs did not do the same work."""
+LEAST, MOST = 1e-9, 1e12
+"""Of any speed or time: beyond, no machine is meant."""
 _MANY = 10**9
+REPEATS_APART = 2.0
+"""Factor between repeats of one measurement beyond which they are none."""
 
 PER_SECOND, PER_TOKEN, PER_ROUND = "tok/s", "ms per token", "ms per round"
 UNITS = {
-    "base_speed": PER_SECOND,
-    "base_tpot": PER_TOKEN,
-    "spec_speed": PER_SECOND,
-    "spec_tpot": PER_TOKEN,
+    "base_tok_s": PER_SECOND,
+    "base_tpot_ms": PER_TOKEN,
+    "spec_tok_s": PER_SECOND,
+    "spec_tpot_ms": PER_TOKEN,
     "spec_round_ms": PER_ROUND,
-    "spec_itl": PER_ROUND,
+    "spec_itl_ms": PER_ROUND,
 }
 """Name of a figure → its unit."""
+FLAGS = {
+    "base_tok_s": "--base-speed",
+    "base_tpot_ms": "--base-tpot",
+    "spec_tok_s": "--spec-speed",
+    "spec_tpot_ms": "--spec-tpot",
+    "spec_itl_ms": "--spec-itl",
+}
+"""Name of a figure → its option on the command line, where that is another word."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +85,7 @@ def measured(name: str, typed: Figure, level: float) -> Measured:
 
     Examples
     --------
-    >>> measured("base_speed", 86.0, 0.95), round(measured("base_speed", "86±0.5", 0.95).half, 4)
+    >>> measured("base_tok_s", 86.0, 0.95), round(measured("base_tok_s", "86±0.5", 0.95).half, 4)
     (Measured(value=86.0, half=0.0), 0.0114)
     """
     allowed = "a positive number, VALUE±ERROR, or repeats with commas"
@@ -86,16 +99,37 @@ def measured(name: str, typed: Figure, level: float) -> Measured:
             parts = list(typed) if isinstance(typed, (list, tuple)) else [typed]
         numbers = [float(part) for part in parts]  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise ParameterError(name, f"{_flag(name)} = {shown(typed)}; allowed: {allowed}") from None
-    if not numbers or not all(0.0 < value < math.inf for value in numbers) or not 0.0 <= error < math.inf:
-        raise ParameterError(name, f"{_flag(name)} = {shown(typed)} is out of range; allowed: {allowed}")
+        raise ParameterError(name, f"{flag_of(name)} = {shown(typed)}; allowed: {allowed}") from None
+    if not numbers or not all(LEAST <= value <= MOST for value in numbers) or not 0.0 <= error <= MOST:
+        raise ParameterError(name, f"{flag_of(name)} = {shown(typed)} is out of range; allowed: {allowed}")
+    refuse_comma(name, flag_of(name), typed, numbers)
     mean, count = math.fsum(numbers) / len(numbers), len(numbers)
     if count == 1:
         return Measured(mean, student(level, _MANY) * error / mean)
     if error:
-        raise ParameterError(name, f"{_flag(name)} = {shown(typed)}: ± stands beside one number, not beside repeats")
+        raise ParameterError(name, f"{flag_of(name)} = {shown(typed)}: ± stands beside one number, not beside repeats")
     spread = math.sqrt(math.fsum((value - mean) ** 2 for value in numbers) / (count - 1) / count)
     return Measured(mean, student(level, count) * spread / mean)
+
+
+def refuse_comma(key: str, where: str, typed: object, numbers: Sequence[float]) -> None:
+    """Refuse what may be one number with a decimal comma, and repeats too far apart to be of one measurement.
+
+    Examples
+    --------
+    >>> refuse_comma("base_tok_s", "--base-speed", "86.1,85.7", [86.1, 85.7])
+    """
+    if isinstance(typed, str) and re.fullmatch(r"\s*\d+,\d+\s*", typed):
+        one, other = typed.strip().split(",")
+        raise ParameterError(
+            key, f"{where} = {shown(typed)} may be {one}.{other} or two repeats; write {one}.{other}, or "
+            f"{one}.0,{other}.0",
+        )  # fmt: skip
+    if len(numbers) > 1 and max(numbers) > REPEATS_APART * min(numbers):
+        raise ParameterError(
+            key, f"{where} = {shown(typed)}: repeats of one measurement that differ by more than a factor of "
+            f"{REPEATS_APART:g}; a comma separates them, and the decimal sign is a point",
+        )  # fmt: skip
 
 
 def speeds(figures: dict[str, Figure], streams: float | None, level: float) -> Speeds:
@@ -104,7 +138,7 @@ def speeds(figures: dict[str, Figure], streams: float | None, level: float) -> S
     Parameters
     ----------
     figures : dict
-        By the names of `UNITS`; nothing, or one of each side; ``spec_itl`` may stand beside a speed.
+        By the names of `UNITS`; nothing, or one of each side; ``spec_itl_ms`` may stand beside a speed.
     streams : float, optional
         Concurrent streams behind a figure in tok/s; a figure in ms is of one stream.
     level : float
@@ -116,38 +150,38 @@ def speeds(figures: dict[str, Figure], streams: float | None, level: float) -> S
 
     Examples
     --------
-    >>> round(speeds({"base_speed": 342.2, "spec_speed": 128.3}, None, 0.95).ratio.value, 3)
+    >>> round(speeds({"base_tok_s": 342.2, "spec_tok_s": 128.3}, None, 0.95).ratio.value, 3)
     0.375
-    >>> speeds({"base_tpot": 10.0, "spec_round_ms": 15.0}, None, 0.95).round_cost.value
+    >>> speeds({"base_tpot_ms": 10.0, "spec_round_ms": 15.0}, None, 0.95).round_cost.value
     1.5
     """
     if not figures:
         return Speeds()
     if streams is not None and streams < 1:
         raise ParameterError("streams", f"streams = {streams:g} is out of range; allowed: streams ≥ 1")
-    beside = figures.get("spec_itl") if {"spec_speed", "spec_tpot", "spec_round_ms"} & set(figures) else None
-    chosen = {name: value for name, value in figures.items() if not (name == "spec_itl" and beside is not None)}
+    beside = figures.get("spec_itl_ms") if {"spec_tok_s", "spec_tpot_ms", "spec_round_ms"} & set(figures) else None
+    chosen = {name: value for name, value in figures.items() if not (name == "spec_itl_ms" and beside is not None)}
     if beside is not None and not any(name.startswith("base") for name in figures):
         return _spec_alone(chosen, beside, streams, level)
     base, spec = _one_of(chosen, "base"), _one_of(chosen, "spec")
     if (UNITS[base] == PER_SECOND) != (UNITS[spec] == PER_SECOND) and streams is None:
         raise ParameterError(
             spec,
-            f"{_flag(base)} in {UNITS[base]} and {_flag(spec)} in {UNITS[spec]} are not comparable: tok/s add up all "
-            "streams, ms are of one; give both in one unit, or --streams N (1 for batch 1)",
+            f"{flag_of(base)} in {UNITS[base]} and {flag_of(spec)} in {UNITS[spec]} are not comparable: tok/s add up "
+            "all streams, ms are of one; give both in one unit, or --streams N (1 for batch 1)",
         )
     plain, own = _time(base, chosen[base], streams, level), _time(spec, chosen[spec], streams, level)
     half = math.hypot(plain.half, own.half)
     per_round = UNITS[spec] == PER_ROUND
     known = streams is not None or UNITS[base] != PER_SECOND
-    itl = None if beside is None else measured("spec_itl", beside, level).value
+    itl = None if beside is None else measured("spec_itl_ms", beside, level).value
     return Speeds(
         ratio=None if per_round else Measured(plain.value / own.value, half),
         round_cost=Measured(own.value / plain.value, half) if per_round else None,
         plain_ms=plain.value if known else None,
         gap_ms=itl if itl is not None else own.value if per_round else None,
         token_ms=own.value if known and not per_round else None,
-        gap_is_itl=itl is not None or spec == "spec_itl",
+        gap_is_itl=itl is not None or spec == "spec_itl_ms",
     )
 
 
@@ -156,15 +190,17 @@ def _spec_alone(figures: dict[str, Figure], itl: Figure, streams: float | None, 
     name = _one_of(figures, "spec")
     known = streams is not None or UNITS[name] != PER_SECOND
     token = _time(name, figures[name], streams, level).value if known and UNITS[name] != PER_ROUND else None
-    return Speeds(gap_ms=measured("spec_itl", itl, level).value, token_ms=token, gap_is_itl=True)
+    return Speeds(gap_ms=measured("spec_itl_ms", itl, level).value, token_ms=token, gap_is_itl=True)
 
 
 def _one_of(figures: dict[str, Figure], side: str) -> str:
     names = [name for name in figures if name.startswith(side)]
-    flags = ", ".join(_flag(name) for name in UNITS if name.startswith(side))
+    flags = ", ".join(flag_of(name) for name in UNITS if name.startswith(side))
     if len(names) != 1:
-        said = " and ".join(map(_flag, names)) or f"no speed of the {'plain' if side == 'base' else 'speculative'} run"
-        raise ParameterError(f"{side}_speed", f"{said} given; allowed: one of {flags}")
+        said = (
+            " and ".join(map(flag_of, names)) or f"no speed of the {'plain' if side == 'base' else 'speculative'} run"
+        )
+        raise ParameterError(f"{side}_tok_s", f"{said} given; allowed: one of {flags}")
     return names[0]
 
 
@@ -213,5 +249,12 @@ def same_setup(base: str | None, spec: str | None) -> None:
         )
 
 
-def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
+def flag_of(name: str) -> str:
+    """The option on the command line that gives a figure.
+
+    Examples
+    --------
+    >>> flag_of("base_tok_s"), flag_of("spec_round_ms")
+    ('--base-speed', '--spec-round-ms')
+    """
+    return FLAGS.get(name, "--" + name.replace("_", "-"))

@@ -46,10 +46,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 def do(args: argparse.Namespace) -> int:
     """Compare and print."""
     from simspec.advice.ab import ab
-    from simspec.cli.common import print_json
-    from simspec.run.progress import Progress
+    from simspec.cli.common import print_json, reading
 
-    with Progress() as progress:
+    with reading() as progress:
         progress.say("reading and comparing")
         found = ab(args.a, args.b, args.level, args.detect, args.kappa, args.base_speed)
     if args.json:

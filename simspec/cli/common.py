@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simspec.run.progress import Progress
 
 
 def add_json(command: argparse.ArgumentParser) -> None:
@@ -31,6 +36,16 @@ def threads_of(args: argparse.Namespace) -> int:
 def add_quiet(command: argparse.ArgumentParser) -> None:
     """``--quiet``: no progress on stderr."""
     command.add_argument("--quiet", action="store_true", help="no progress lines on stderr (default: one every 1.5 s)")
+
+
+@contextlib.contextmanager
+def reading() -> Iterator[Progress]:
+    """How far files are read is said on stderr inside, where it takes longer than a moment."""
+    from simspec.evidence.reading import listening
+    from simspec.run.progress import Progress
+
+    with Progress() as progress, listening(progress.say):
+        yield progress
 
 
 def positive(text: str) -> int:
@@ -67,12 +82,17 @@ def number(text: str) -> float:
     return value
 
 
-def numbers(flag: str, words: list[str]) -> list[float]:
+def share(text: str) -> float:
+    """A number; with % behind it, a hundredth of it, as engines print rates."""
+    return number(text[:-1]) / 100.0 if text.endswith("%") else number(text)
+
+
+def numbers(flag: str, words: list[str], kind: Callable[[str], float] = number) -> list[float]:
     """Numbers separated by commas or spaces, as pasted from a log."""
     from simspec.model.errors import ParameterError
 
     try:
-        return [number(part) for part in " ".join(words).replace(",", " ").split()]
+        return [kind(part) for part in " ".join(words).replace(",", " ").split()]
     except argparse.ArgumentTypeError as error:
         raise ParameterError(flag, f"--{flag}: {error}") from None
 

@@ -35,6 +35,33 @@ def add_costs(parser: argparse.ArgumentParser) -> None:
         )  # fmt: skip
 
 
+def costs_of_file(file: str) -> CostGrid:
+    """The costs in a file; what only `simspec costs` can be told is said so.
+
+    Raises
+    ------
+    ParameterError
+        The file holds no costs, or needs the plain step or κ beside it.
+    """
+    from simspec.evidence.cost_files import read_costs
+    from simspec.evidence.cost_sources import KAPPA_OF_SOURCE
+    from simspec.model.errors import ParameterError
+
+    beside = {"base_tpot": ("plain decoding is", "--base-tpot MS"), KAPPA_OF_SOURCE: ("its κ is", "--kappa N")}
+    try:
+        return read_costs(file)
+    except ParameterError as error:
+        if error.key not in beside:
+            raise
+        missing, flag = beside[error.key]
+        told = error.message.partition("; what is known: ")[2]
+        raise ParameterError(
+            "costs",
+            f"--costs {file}: {missing} not in it{f' ({told})' if told else ''}; write the costs with  simspec costs "
+            f"{file} {flag} --json > costs.json  and give --costs costs.json",
+        ) from None
+
+
 def costs_from(args: argparse.Namespace) -> CostGrid:
     """The costs these options describe.
 
@@ -49,12 +76,10 @@ def costs_from(args: argparse.Namespace) -> CostGrid:
 
     given = {key: getattr(args, key) for _, key, _, _ in COSTS if getattr(args, key) is not None}
     if args.costs is not None:
-        from simspec.evidence.cost_files import read_costs
-
         if given:
             flag = next(flag for flag, key, _, _ in COSTS if key in given)
             raise ParameterError("costs", f"{flag} beside --costs: give one or the other")
-        return read_costs(args.costs)
+        return costs_of_file(args.costs)
     said = "c_d" in given
     cost = Cost(**({"c_d": DEFAULT_DRAFT_COST} | given))
     origin = "given as numbers" if said else "the default draft cost 0.1; measure yours (simspec costs, --draft-cost)"

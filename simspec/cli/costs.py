@@ -71,7 +71,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 def do(args: argparse.Namespace) -> int:
     """Fit and print."""
-    from simspec.cli.common import print_json
+    from simspec.cli.common import print_json, reading
     from simspec.evidence.cost_files import toml
     from simspec.evidence.cost_sweep import costs
     from simspec.evidence.round_costs import CostGrid
@@ -81,7 +81,8 @@ def do(args: argparse.Namespace) -> int:
         key: numbers(flag, getattr(args, key)) for flag, key, _, _ in _LISTS if getattr(args, key) is not None
     }
     one: dict[str, Any] = {key: getattr(args, key) for _, key, _, _ in _ONE}
-    grid = costs(*args.files, **one, model=args.model, where=_conditions(args.where), **columns)
+    with reading():
+        grid = costs(*args.files, **one, model=args.model, where=_conditions(args.where), **columns)
     if args.at is not None:
         grid = CostGrid.of(grid.at(*args.at))
     if args.json and args.toml:

@@ -9,12 +9,12 @@ from simspec.cli.acceptance_options import FIGURES, add_acceptance
 from simspec.cli.common import add_json, number, positive
 
 _SPEEDS = (
-    ("base_speed", "TOK/S", "plain decoding (speculation off), output tokens per second"),
-    ("spec_speed", "TOK/S", "with speculation, output tokens per second"),
-    ("base_tpot", "MS", "plain decoding, ms per output token of one stream (TPOT; ITL is the same there)"),
-    ("spec_tpot", "MS", "with speculation, ms per output token of one stream (TPOT, not ITL)"),
-    ("spec_round_ms", "MS", "with speculation, ms per round (draft and verification)"),
-    ("spec_itl", "MS", "with speculation, inter-token latency (ITL): one gap per round, not per token"),
+    ("base-speed", "base_tok_s", "TOK/S", "plain decoding (speculation off), output tokens per second"),
+    ("spec-speed", "spec_tok_s", "TOK/S", "with speculation, output tokens per second"),
+    ("base-tpot", "base_tpot_ms", "MS", "plain decoding, ms per output token of one stream (TPOT; ITL is the same)"),
+    ("spec-tpot", "spec_tpot_ms", "MS", "with speculation, ms per output token of one stream (TPOT, not ITL)"),
+    ("spec-round-ms", "spec_round_ms", "MS", "with speculation, ms per round (draft and verification)"),
+    ("spec-itl", "spec_itl_ms", "MS", "with speculation, inter-token latency (ITL): one gap per round, not per token"),
 )
 _PRICES = (
     ("draft_cost", "one draft token ÷ one plain target step (TPOT of the draft ÷ TPOT of the target)"),
@@ -38,8 +38,10 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     own.add_argument("--no-drafts", action="store_true",
                      help="the loop of speculation ran without drafts (κ = 0, E = 1); default: it drafted")  # fmt: skip
     pace = own.add_argument_group("speeds", "one of each side; what is not given is read from the log, if it is there")
-    for name, unit, text in _SPEEDS:
-        pace.add_argument(_flag(name), default=None, metavar=unit, help=f"{text}; default: what the log says")
+    for flag, name, unit, text in _SPEEDS:
+        pace.add_argument(
+            f"--{flag}", dest=name, default=None, metavar=unit, help=f"{text}; default: what the log says"
+        )
     pace.add_argument("--streams", type=positive, default=None, metavar="N",
                       help="concurrent streams behind tok/s (batch, concurrency; 1 for a single stream); default: what "
                       "the log says, else not known, and tok/s cannot stand beside ms")  # fmt: skip
@@ -47,7 +49,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     cost.add_argument("--costs", default=None, metavar="FILE",
                       help="a κ sweep or what simspec costs --json wrote; default: none")  # fmt: skip
     for name, text in _PRICES:
-        cost.add_argument(_flag(name), type=number, default=None, metavar="COST", help=f"{text}; default: what the log says")
+        cost.add_argument(
+            _flag(name), type=number, default=None, metavar="COST", help=f"{text}; default: what the log says"
+        )
     like = own.add_argument_group("comparable?", "runs that did not do the same are refused")
     for side in ("base", "spec"):
         like.add_argument(f"--{side}-tokens", type=positive, default=None, metavar="N",
@@ -63,19 +67,20 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 def do(args: argparse.Namespace) -> int:
     """Explain and print."""
     from simspec.advice.explain import explain
-    from simspec.cli.common import numbers, print_json
+    from simspec.cli.common import numbers, print_json, reading, share
     from simspec.model.errors import ParameterError
 
     names = [*FIGURES, "kappa", "rounds", "streams", "level", "base_tokens", "spec_tokens", "base_setup", "spec_setup"]
-    names += [name for name, *_ in (*_SPEEDS, *_PRICES)]
+    names += [*(name for _, name, *_ in _SPEEDS), *(name for name, _ in _PRICES)]
     given = {name: getattr(args, name) for name in names}
     for name in ("survival", "conditional"):
-        given[name] = None if given[name] is None else numbers(name, given[name])
+        given[name] = None if given[name] is None else numbers(name, given[name], share)
     if args.no_drafts:
         if given["kappa"] is not None:
             raise ParameterError("no_drafts", "--no-drafts beside --kappa: give one or the other")
         given["kappa"] = 0
-    answer = explain(*args.files, costs=None if args.costs is None else _costs(args.costs), **given)
+    with reading():
+        answer = explain(*args.files, costs=None if args.costs is None else _costs(args.costs), **given)
     if args.json:
         print_json(answer.to_dict())
     else:
@@ -84,9 +89,9 @@ def do(args: argparse.Namespace) -> int:
 
 
 def _costs(file: str) -> Any:
-    from simspec.evidence.cost_files import read_costs
+    from simspec.cli.cost_options import costs_of_file
 
-    return read_costs(file).at()
+    return costs_of_file(file).at()
 
 
 def _flag(name: str) -> str:

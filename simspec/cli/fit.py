@@ -47,25 +47,29 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 def do(args: argparse.Namespace) -> int:
     """Read, fit and print."""
-    from simspec.cli.common import print_json
-    from simspec.evidence.recognise import fit
+    from simspec.cli.common import print_json, reading
+    from simspec.evidence.recognise import are_pieces, fit
     from simspec.evidence.show import shown
 
-    sources = fit(
-        *args.files,
-        level=args.level,
-        kappa=args.kappa,
-        accepted=args.accepted,
-        drafted=_number_or_word(args.drafted),
-        bonus_included=None if args.bonus_included is None else args.bonus_included == "yes",
-        request=args.request,
-    )
+    with reading():
+        sources = fit(
+            *args.files,
+            level=args.level,
+            kappa=args.kappa,
+            accepted=args.accepted,
+            drafted=_number_or_word(args.drafted),
+            bonus_included=None if args.bonus_included is None else args.bonus_included == "yes",
+            request=args.request,
+        )
     processes = [None] * len(sources) if args.counts_only else _processes(sources, args.seed)
     if args.json:
         found = [_with_processes(*pair) for pair in zip(sources, processes, strict=True)]
         print_json(found[0] if len(found) == 1 else found)
     else:
         print("\n\n\n".join(shown(*pair) for pair in zip(sources, processes, strict=True)))
+        if are_pieces(sources):
+            print(f"\n{len(sources)} files of one shape at one κ: recommend, explain and ab pool them "
+                  "(ab: with commas between); here:  zcat -f FILES | simspec fit -")  # fmt: skip
     return 0
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MANY_ROUNDS = 200_000
 """From here on the answer takes more than two seconds."""
+MOVED = 2_000
+"""The same where κ moved: processes with memory are fitted and checked."""
 
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
@@ -72,12 +74,13 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 def do(args: argparse.Namespace) -> int:
     """Answer and print."""
     from simspec.advice.recommend import recommend
+    from simspec.advice.request_weights import one_length
     from simspec.cli.common import print_json
 
     acceptance = _by_context(args) if args.at else acceptance_from(args)
     for own in acceptance.values() if isinstance(acceptance, dict) else [acceptance]:
-        if own.rounds is not None and own.observed is not None and own.rounds > MANY_ROUNDS:
-            print(f"weighing {own.rounds:,} rounds of {own.origin}: some seconds", file=sys.stderr)
+        if own.observed is not None and own.observed.rounds > (MANY_ROUNDS if one_length(own.observed) else MOVED):
+            print(f"weighing {own.observed.rounds:,} rounds of {own.origin}: some seconds", file=sys.stderr)
     answer = recommend(
         acceptance,
         costs_from(args),

@@ -8,7 +8,7 @@ keeps, all orders are alike.
 
 The parameters were fitted to the same rounds, which makes observed sums smaller than replicated ones.  The part of each
 statistic that moves with the parameters is therefore taken out of both (an efficient score, Rao 1948), so that a true
-process fails as often as it should.
+process fails as often as it should.  The spread between groups is no such sum: `round_spread`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from simspec.evidence.observed import Floats, Ints, Observed
 from simspec.evidence.round_checks import Check, checks_of
 from simspec.evidence.round_fits import RoundFit
 from simspec.evidence.round_sample import one_by_one
+from simspec.evidence.round_spread import Spread, spread_of, two_sided
 from simspec.evidence.words import DOMAIN, uniforms
 from simspec.kernels.words import stream_keys
 from simspec.stats.logits import SMALL_STEP
@@ -47,7 +48,8 @@ class Statistic:
     ----------
     name, says : str
     observed : float
-        Of one sum, in its standard errors under the process; of several, the sum of their squares.
+        Of one sum, in its standard errors under the process; of several, the sum of their squares; of the spread
+        between groups its ``size``.
     p_value : float
         Share of replicates at least as far out, the observed one counted in.
     size : float
@@ -126,17 +128,21 @@ def adequacy(
     ahead = fit.ahead(rounds)
     chance = _chances(ahead, rounds.drafted)
     checks = checks_of(rounds, chance, ahead)
-    values = _without_score(fit, rounds, chance, np.concatenate([own.values for own in checks], axis=2))
+    score, known = _score(fit, rounds, chance)
+    raw = np.concatenate([own.values for own in checks], axis=2)
+    values = _without_score(score, known, chance, raw)
     scale = np.sqrt(np.einsum("ta,tai->i", chance, values**2))
-    raw = np.sqrt(np.einsum("ta,tai->i", chance, np.concatenate([own.values for own in checks], axis=2) ** 2))
-    told = scale > 1e-3 * raw  # what the fit itself sets to 0 tells nothing
+    told = scale > 1e-3 * np.sqrt(np.einsum("ta,tai->i", chance, raw**2))  # what the fit sets to 0 tells nothing
     values = (values / np.where(told, scale, np.inf)).astype(np.float32)
     at = np.arange(len(rounds.drafted))
     seen = values[at, rounds.accepted].sum(axis=0, dtype=np.float64)
+    spread = spread_of(rounds, chance, score, known)
     replicates = int(np.clip(DRAWS // len(at), FEWEST, MOST))
-    drawn = _replicated(values, ahead, rounds.drafted, replicates, seed)
-    statistics = _holm(_judged(checks, told, seen, drawn), level)
-    return _verdict(statistics, replicates, len(at), level)
+    drawn, spreads = _replicated(values, spread, ahead, rounds.drafted, replicates, seed)
+    judged = _judged(checks, told, seen, drawn)
+    if spread is not None:
+        judged.append(_spread_judged(spread, rounds, chance, spreads))
+    return _verdict(_holm(judged, level), replicates, len(at), level)
 
 
 def _chances(ahead: Floats, drafted: Ints) -> Floats:
@@ -146,38 +152,41 @@ def _chances(ahead: Floats, drafted: Ints) -> Floats:
     return np.asarray(reach - np.concatenate([reach[:, 1:], np.zeros((len(ahead), 1))], axis=1))
 
 
-def _without_score(fit: RoundFit, rounds: Observed, chance: Floats, values: Floats) -> Floats:
-    """``values`` less what moves with the parameters: least squares on the slopes of log P(A = a) under the process.
+def _score(fit: RoundFit, rounds: Observed, chance: Floats) -> tuple[Floats, Floats]:
+    """Slopes of log P(A = a) in the parameters, (rounds, kappa_max + 1, parameters), and their inverse information.
 
-    A parameter at the edge of its range was not free to follow the rounds, so nothing is taken out for it.
+    A parameter at the edge of its range was not free to follow the rounds and has no part in it.
     """
-    slope = []
     free = np.flatnonzero(np.isfinite(np.diag(fit.covariance)))
-    if not len(free):
-        return values
-    for i in free:
+    score = np.zeros((*chance.shape, len(free)))
+    for column, i in enumerate(free):
         step = np.zeros(len(fit.point))
         step[i] = SMALL_STEP
         up, down = (_chances(fit.ahead(rounds, fit.point + way), rounds.drafted) for way in (step, -step))
-        slope.append((up - down) / (2.0 * SMALL_STEP))
-    score = np.stack(slope, axis=2)
+        score[:, :, column] = (up - down) / (2.0 * SMALL_STEP)
     score /= np.where(chance > 0.0, chance, np.inf)[:, :, None]
-    weighted = score * chance[:, :, None]
-    known = np.einsum("tai,taj->ij", weighted, score, optimize=True)
-    cross = np.einsum("tai,taj->ij", weighted, values, optimize=True)
-    scale = np.sqrt(np.maximum(np.diag(known), 1e-300))
-    gain = np.linalg.pinv(known / np.outer(scale, scale), rcond=1e-10, hermitian=True) @ (cross / scale[:, None])
-    return np.asarray(values - (score / scale) @ gain)
+    information = np.einsum("tai,taj->ij", score * chance[:, :, None], score, optimize=True)
+    scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
+    both = np.outer(scale, scale)
+    return score, np.linalg.pinv(information / both, rcond=1e-10, hermitian=True) / both
 
 
-def _replicated(values: Floats, ahead: Floats, drafted: Ints, replicates: int, seed: int) -> Floats:
-    """Standardised sums of each replicate, (replicates, sums)."""
+def _without_score(score: Floats, known: Floats, chance: Floats, values: Floats) -> Floats:
+    """``values`` less what moves with the parameters: least squares on the score under the process."""
+    cross = np.einsum("tai,taj->ij", score * chance[:, :, None], values, optimize=True)
+    return np.asarray(values - score @ (known @ cross))
+
+
+def _replicated(
+    values: Floats, spread: Spread | None, ahead: Floats, drafted: Ints, replicates: int, seed: int
+) -> tuple[Floats, Floats]:
+    """Standardised sums of each replicate, (replicates, sums), and its spread between groups."""
     keys = stream_keys(seed, "replicated rounds", DOMAIN)
     size = len(drafted)
     at = np.arange(size)
     inside = np.arange(1, ahead.shape[1] + 1)[:, None] <= drafted
     reach = np.where(inside, ahead.T, -1.0)
-    out = np.empty((replicates, values.shape[2]))
+    out, spreads = np.empty((replicates, values.shape[2])), np.zeros(replicates)
     together = max(1, TOGETHER // size)
     for begin in range(0, replicates, together):
         end = min(begin + together, replicates)
@@ -189,7 +198,18 @@ def _replicated(values: Floats, ahead: Floats, drafted: Ints, replicates: int, s
                 break
             accepted += alive
         out[begin:end] = values[at, accepted].sum(axis=1, dtype=np.float64)
-    return out
+        if spread is not None:
+            spreads[begin:end] = spread.of(accepted)
+    return out, spreads
+
+
+def _spread_judged(spread: Spread, rounds: Observed, chance: Floats, drawn: Floats) -> tuple[Check, float, float]:
+    """The spread between groups against its replicates."""
+    seen = float(spread.of(rounds.accepted, fitted=True))
+    ratio = spread.ratio(rounds.accepted, chance)
+    says = f"{spread.unit}s differ: variance of their accepted drafts is {ratio:.2f} times the expected one"
+    own = Check(f"spread between {spread.unit}s", says, np.zeros((0, 0, 0)), ratio)
+    return own, ratio, two_sided(seen, drawn)
 
 
 def _judged(checks: list[Check], told: np.ndarray, seen: Floats, drawn: Floats) -> list[tuple[Check, float, float]]:

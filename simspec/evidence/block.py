@@ -9,7 +9,7 @@ from typing import Any
 
 from simspec.evidence.source import Unknown
 from simspec.stats.intervals import student
-from simspec.stats.request_sums import RequestSums, proportion_interval
+from simspec.stats.request_sums import RequestSums, mean_between, proportion_interval
 
 LONGEST_DRAFT = 10_000
 _HALVINGS = 60
@@ -187,9 +187,8 @@ def alpha_from_mean(mean: float, kappa: int) -> float | Unknown:
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        total = 0.0
-        for _ in range(kappa):  # Horner: α(1 + α(1 + …))
-            total = middle * (1.0 + total)
+        full = -math.expm1(kappa * math.log(middle))  # 1 − α^κ, exact where α is near 1
+        total = middle * full / (1.0 - middle) if middle < 1.0 else kappa
         low, high = (middle, high) if total < mean else (low, middle)
     return (low + high) / 2
 
@@ -240,12 +239,17 @@ def _one_by_one(counts: Counts, level: float) -> dict[str, Any]:
 
 
 def _mean_interval(drafts: int, reached: Sequence[int], level: float) -> list[float]:
-    """Of E = 1 + ΣS_j, from Var A = Σ(2j − 1)S_j − (ΣS_j)²."""
+    """Of E = 1 + ΣS_j, from Var A = Σ(2j − 1)S_j − (ΣS_j)²; near 1 and κ + 1 from the exact limits of S_1 and S_κ."""
     survival = [count / drafts for count in reached]
     mean = sum(survival)
     variance = max(0.0, sum((2 * j + 1) * s for j, s in enumerate(survival)) - mean * mean)
-    half = student(level, drafts) * math.sqrt(variance / max(1, drafts - 1)) if drafts > 1 else float(len(reached))
-    return [1.0 + max(0.0, mean - half), 1.0 + min(float(len(reached)), mean + half)]
+    half = student(level, drafts) * math.sqrt(variance / (drafts - 1)) if drafts > 1 else math.inf
+    ends = (reached[0], reached[-1]) if reached else (0, 0)
+
+    def share(j: int) -> tuple[float, float]:
+        return proportion_interval(min(1.0, reached[j - 1] / drafts), drafts, level)
+
+    return [1.0 + end for end in mean_between(len(reached), drafts, sum(reached), ends, half, share)]
 
 
 def reached_of(histogram: Sequence[int]) -> list[int]:

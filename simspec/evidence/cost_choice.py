@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from simspec.evidence.cost_tables import Record, Value, canonical
+from simspec.evidence.cost_names import canonical
+from simspec.evidence.cost_tables import Record, Value
 from simspec.model.errors import ParameterError, did_you_mean, shown
 
 TARGET = ("model", "target", "target_model", "gpu", "hardware", "device", "backend", "phase", "engine")

@@ -14,11 +14,6 @@ LOW_END = 0.8
 """A line that meets κ = 0 below so many plain steps is not to be trusted towards 0."""
 BY_CHANCE = 3.0
 """Standard errors within which a round below one plain step may be chance."""
-SOURCE_OF_ERRORS = {
-    AFFINE: "errors come from the scatter about the line, as there is one row per κ",
-    THROUGH_PLAIN: "the noise of the one row is in none of the errors",
-}
-"""Where nothing repeats."""
 BELOW = 0.03
 """Share below plain decoding from which a loop with κ = 0 is strange."""
 
@@ -38,7 +33,7 @@ def off_of(rows: Sequence[Timed], plain: float, plain_error: float) -> tuple[flo
     return ms / plain, [f"off costs {ms / plain:.3f} plain steps per token: the loop of speculation runs with κ = 0"]
 
 
-def doubts(own: RoundCosts, kind: str, sweep: Sweep, known: bool) -> list[str]:
+def doubts(own: RoundCosts, kind: str, sweep: Sweep, known: bool, plain_rows: int) -> list[str]:
     """What these numbers cannot tell, and what looks wrong."""
     notes = []
     low = [
@@ -63,10 +58,7 @@ def doubts(own: RoundCosts, kind: str, sweep: Sweep, known: bool) -> list[str]:
         notes.append(
             f"drafts stop early: {early[-1].drafted:.2f} per round at κ = {early[-1].kappa}; R(κ) is by drafts made"
         )
-    if sweep.errors is not None and not own.plain_error:
-        notes.append("plain decoding was measured once: its error is in none of these")
-    if sweep.errors is None:
-        notes.append(SOURCE_OF_ERRORS.get(own.model, NO_NOISE) if own.spread.size else NO_NOISE)
+    notes += _of_noise(own, sweep, plain_rows)
     if own.figures and own.figures["slope"] is not None and own.figures["slope"] <= 0.0:
         notes.append("suspect: a round gets cheaper with more drafts; the rows differ in something else")
     if kind == VERIFY and own.draft is None:
@@ -77,4 +69,19 @@ def doubts(own: RoundCosts, kind: str, sweep: Sweep, known: bool) -> list[str]:
         )
     if not known:
         notes.append("tok_s at a batch above 1 may be of one request or of all: R holds, ms of a step are unknown")
+    return notes
+
+
+def _of_noise(own: RoundCosts, sweep: Sweep, plain_rows: int) -> list[str]:
+    """Where the errors come from, where that is not the repeats of each."""
+    if not any(point.error is not None for point in own.measured):
+        return ["the noise of the one row is in none of the errors" if own.model == THROUGH_PLAIN else NO_NOISE]
+    notes = []
+    if not sweep.freedom:
+        curve = "line" if own.model == AFFINE else "curve"
+        scatter = f"the scatter about the {curve}, as there is one row per κ"
+        lent = f"the scatter of the {plain_rows} plain rows, as rows of rounds are too few to tell"
+        notes.append(f"errors come from {scatter if len(sweep.kappas) > 2 else lent}")
+    if plain_rows == 1:
+        notes.append("plain decoding was measured once: its error is taken to be that of a row of rounds")
     return notes

@@ -1,13 +1,11 @@
-"""Is a cost curve a straight line, and where does it jump?  Weighted least squares, and steps beyond line and noise."""
+"""Where does a cost curve jump?  Steps beyond line and noise."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from simspec.evidence.cost_noise import step_basis
+from simspec.evidence.round_costs import Floats
 
 FALSE_ALARM = 0.01
 """Of all gaps of a curve together."""
@@ -16,73 +14,6 @@ LEAST_JUMP = 0.05
 STEEPER = 2.5
 """A jump is this many times as steep as the typical gap and the gaps beside it; else it is a bend."""
 MOST_EDGES = 4
-ROUNDING = 1e-12
-"""Residuals below this share of the largest cost are those of the computer."""
-
-
-@dataclass(frozen=True)
-class Line:
-    """y = fixed + slope·x by weighted least squares.
-
-    Attributes
-    ----------
-    fixed, slope : float
-    covariance : float array (2, 2) or None
-        None where neither repeats nor a third point tell the noise.
-    freedom : float
-        Degrees of freedom behind it; infinite where the noise is known from repeats.
-    residuals : float array
-        Measured less fitted, as a share of fitted.
-    misfit : float
-        Probability of residuals as large, given the noise of the repeats; NaN where that is not known.
-    """
-
-    fixed: float
-    slope: float
-    covariance: Floats | None
-    freedom: float
-    residuals: Floats
-    misfit: float
-
-
-def fit_line(x: Floats, y: Floats, errors: Floats | None, freedom: float) -> Line:
-    """A line through measured points.
-
-    Parameters
-    ----------
-    x, y : float arrays
-        At least two different x.
-    errors : float array or None
-        Standard errors of y from repeats; None: scatter about the line tells.
-    freedom : float
-        Degrees of freedom behind ``errors``.
-
-    Examples
-    --------
-    >>> own = fit_line(np.arange(2.0, 8.0), np.array([9.18, 9.82, 10.71, 11.45, 12.1, 12.84]), None, 0)
-    >>> round(own.fixed, 2), round(own.slope, 2), round(float(abs(own.residuals).max()), 4)
-    (7.69, 0.74, 0.0088)
-    """
-    from scipy.stats import chi2
-
-    basis = np.stack([np.ones_like(x), x], axis=1)
-    weight = np.ones_like(y) if errors is None else 1.0 / errors
-    inverse: Floats = np.asarray(np.linalg.inv((basis * weight[:, None] ** 2).T @ basis))
-    fixed, slope = inverse @ (basis.T @ (weight**2 * y))
-    fitted = fixed + slope * x
-    chi, spare = float((((y - fitted) * weight) ** 2).sum()), len(y) - 2
-    if np.abs(y - fitted).max() < ROUNDING * np.abs(y).max():
-        chi = 0.0
-    covariance: Floats | None = inverse
-    misfit = float("nan")
-    if errors is None:
-        covariance = np.asarray(inverse * (chi / spare)) if spare else None
-        freedom = float(spare)
-    elif spare:
-        misfit = float(chi2.sf(chi, spare))
-        if chi > spare:  # the line misses by more than the noise: that too is an error of its numbers
-            covariance, freedom = np.asarray(inverse * (chi / spare)), float(spare)
-    return Line(float(fixed), float(slope), covariance, freedom, y / fitted - 1.0, misfit)
 
 
 def edges(x: Floats, y: Floats, errors: Floats | None) -> list[tuple[int, float]]:
@@ -146,8 +77,7 @@ def _best_step(x: Floats, y: Floats, errors: Floats | None, found: list[int]) ->
 
 def _fit_steps(x: Floats, y: Floats, errors: Floats | None, gaps: list[int]) -> tuple[Floats, Floats, float]:
     """Coefficients of line and steps, their variances per unit of chi², and chi²."""
-    columns = [np.ones_like(x), x, *(np.arange(len(x)) > gap for gap in gaps)]
-    basis = np.stack(columns, axis=1).astype(np.float64)
+    basis = step_basis(x, gaps)
     weight = np.ones_like(y) if errors is None else 1.0 / errors
     scaled = basis * weight[:, None]
     values, *_ = np.linalg.lstsq(scaled, y * weight, rcond=None)

@@ -48,7 +48,7 @@ def _spelled_out(own: RoundCosts, last: int) -> list[dict[str, Any]]:
     rows = []
     for kappa in range(1, last + 1):
         try:
-            row = {"R": own.at(kappa), "error": own.error(kappa) if own.known_noise else None}
+            row = {"R": own.at(kappa), "error": (own.error(kappa) or None) if own.known_noise else None}
         except ParameterError:
             continue
         rows.append({"kappa": kappa} | row | {"extrapolated": own.extrapolated(kappa)})

@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 
 from simspec.evidence.cost_doubts import doubts, off_of
-from simspec.evidence.cost_edges import Line, edges, fit_line
-from simspec.evidence.cost_means import Sweep, mean_of, sweep_of
-from simspec.evidence.cost_points import AFFINE, TABLE, THROUGH_PLAIN, Edge, Point
+from simspec.evidence.cost_edges import edges
+from simspec.evidence.cost_line import Line, fit_line
+from simspec.evidence.cost_means import Sweep, mean_of, squares_of, sweep_of
+from simspec.evidence.cost_model import chosen_model, noise_of
+from simspec.evidence.cost_noise import Noise, with_plain
+from simspec.evidence.cost_points import AFFINE, THROUGH_PLAIN, Edge, Point
 from simspec.evidence.cost_rows import EITHER, PLAIN, ROUND, VERIFY, Timed
-from simspec.evidence.round_costs import RoundCosts
+from simspec.evidence.round_costs import Floats, RoundCosts
 from simspec.model.errors import ParameterError
 
-MODELS = (AFFINE, TABLE)
-MISS = 0.03
-"""A line that misses a measured round by more is none, unless the noise of the repeats explains it."""
-UNLIKELY = 0.01
 FAR = 300.0
 """A round of more than so many plain steps, or fewer than one in so many, is a matter of units."""
 
@@ -38,8 +37,8 @@ def fit_cell(
     rows : sequence of Timed
         Plain decoding, rounds (or target passes by width), and perhaps speculation with κ = 0.
     model : str, optional
-        ``"affine"`` or ``"table"``.  By default a line, unless `simspec.evidence.cost_edges.edges` finds an edge or the
-        line misses a round by more than `MISS` and by more than the noise explains; then the table.
+        ``"affine"`` or ``"table"``.  By default a line, unless there is an edge or the line misses a round by more than
+        noise explains (`simspec.evidence.cost_model.chosen_model`); then the table.
     draft_cost, draft_ms : float, optional
         One draft token, in plain steps or ms: needed beside target passes, and splits whole rounds.
     origin : str
@@ -50,31 +49,40 @@ def fit_cell(
     ParameterError
         There is no plain decoding to compare with, no round, or the rows cannot be compared.
     """
-    plain, plain_error = mean_of(_plain_rows(rows))
+    base = _plain_rows(rows)
+    plain, plain_error = mean_of(base)
     kind, measured = _rounds(rows)
-    sweep = sweep_of(measured, zero=plain if kind == VERIFY else None, zero_error=plain_error)
+    sweep = sweep_of([*base, *measured] if kind == VERIFY else measured)
     _same_units(sweep, plain)
     draft = draft_cost if draft_ms is None else draft_ms / plain
     draft = _draft_of(measured, plain) if draft is None else draft
     booked = (draft or 0.0) if kind == VERIFY else 0.0
-    line = fit_line(sweep.drafted, sweep.ms, sweep.errors, sweep.freedom) if len(sweep.kappas) > 1 else None
+    line = fit_line(sweep) if len(sweep.kappas) > 1 else None
     found = edges(sweep.drafted, sweep.ms, sweep.errors) if line is not None else []
-    chosen, why = _chosen(model, line, found, sweep)
+    gaps = [gap for gap, _ in found]
+    chosen, why = chosen_model(model, line, gaps, sweep)
+    noise, relative = with_plain(noise_of(chosen, sweep, line, gaps), _noise_of_plain(base, plain, kind), len(base))
     known = _whose(rows)
     common: dict[str, Any] = {
-        "plain_error": plain_error / plain if plain_error == plain_error else 0.0,
+        "plain_error": relative,
         "draft": draft,
         "plain_ms": plain if known else None,
-        "measured": tuple(_point(sweep, i, plain, booked) for i in range(len(sweep.kappas))),
+        "measured": tuple(_point(sweep, i, plain, booked, noise) for i in range(len(sweep.kappas))),
         "edges": tuple(Edge(float(sweep.drafted[i]), float(sweep.drafted[i + 1]), step / plain) for i, step in found),
         "origin": origin,
         "batch": rows[0].batch,
         "context": rows[0].context,
     }
     off, doubt = off_of(rows, plain, plain_error)
-    own = _built(chosen, sweep, line, plain, booked, off, common)
-    notes = [*why, *doubts(own, kind, sweep, known), *doubt]
+    own = _built(chosen, sweep, line, noise, plain, booked, off, common)
+    notes = [*why, *doubts(own, kind, sweep, known, len(base)), *doubt]
     return RoundCosts(**(vars(own) | {"notes": tuple(notes)}))
+
+
+def _noise_of_plain(base: Sequence[Timed], plain: float, kind: str) -> Noise:
+    """From the repeats of plain decoding, where these are not already points of the sweep."""
+    freedom = float(len(base) - 1) if kind != VERIFY else 0.0
+    return Noise(math.sqrt(squares_of(base, plain) / freedom), freedom) if freedom else Noise(0.0, 0.0)
 
 
 def _plain_rows(rows: Sequence[Timed]) -> list[Timed]:
@@ -103,7 +111,7 @@ def _known_so_far(rows: Sequence[Timed]) -> str:
     rounds = [row for row in rows if row.kind == ROUND]
     if not rounds or any(row.speed_of == EITHER for row in rounds):
         return ""
-    sweep = sweep_of(rounds, None, math.nan)
+    sweep = sweep_of(rounds)
     told = [f"{ms:.4g} ms at κ = {kappa}" for kappa, ms in zip(sweep.kappas, sweep.ms, strict=True)]
     return f"; what is known: a round takes {', '.join(told[:8])}"
 
@@ -143,49 +151,33 @@ def _draft_of(rows: Sequence[Timed], plain: float) -> float | None:
     if any(row.draft_ms is None for row in rows):
         return None
     kappa, ms = np.array([float(row.kappa) for row in rows]), np.array([float(row.draft_ms or 0.0) for row in rows])
-    slope = fit_line(kappa, ms, None, 0).slope if len(set(kappa)) > 1 else float((ms / kappa).mean())
+    slope = float(np.polyfit(kappa, ms, 1)[0]) if len(set(kappa)) > 1 else float((ms / kappa).mean())
     return max(slope, 0.0) / plain
 
 
-def _chosen(
-    model: str | None, line: Line | None, found: list[tuple[int, float]], sweep: Sweep
-) -> tuple[str, list[str]]:
-    """Which model, and why, where it was not asked for."""
-    if model is not None and model not in MODELS:
-        raise ParameterError("model", f'model = "{model}" is unknown; allowed: {", ".join(MODELS)}, roofline')
-    if line is None:
-        if model == AFFINE:
-            raise ParameterError("model", f"a line needs two κ; only κ = {sweep.kappas[0]} was measured")
-        alone = (
-            "one κ was measured: R(κ) = 1 + sκ assumes that a round has no fixed cost; the errors hold that doubt, "
-            "as if any share of R − 1 were as likely to be fixed, and a second κ would end it"
-        )
-        return (TABLE, []) if model == TABLE else (THROUGH_PLAIN, [alone])
-    worst = float(np.abs(line.residuals).max())
-    if model is not None:
-        return model, []
-    if found:
-        return TABLE, [f"a table rather than a line: {len(found)} edge{'s' if len(found) > 1 else ''} found"]
-    if worst > MISS and not line.misfit > UNLIKELY:
-        return TABLE, [f"a table rather than a line, which misses by up to {worst:.1%}"]
-    return AFFINE, []
-
-
 def _built(
-    model: str, sweep: Sweep, line: Line | None, plain: float, booked: float, off: float, common: dict[str, Any]
+    model: str,
+    sweep: Sweep,
+    line: Line | None,
+    noise: Noise,
+    plain: float,
+    booked: float,
+    off: float,
+    common: dict[str, Any],
 ) -> RoundCosts:
-    figures = _figures(line, plain, booked)
+    covariance, freedom = (None, 0.0) if line is None else line.covariance(noise)
+    figures = _figures(line, covariance, plain, booked)
     if model == AFFINE and line is not None:
-        own = RoundCosts.affine(
+        return RoundCosts.affine(
             line.fixed / plain, line.slope / plain + booked,
-            covariance=None if line.covariance is None else line.covariance / plain**2,
-            figures=figures, freedom=line.freedom if line.covariance is not None else math.inf, off=off, **common,
+            covariance=None if covariance is None else covariance / plain**2,
+            figures=figures, freedom=freedom or math.inf, off=off, **common,
         )  # fmt: skip
-        return own
     points = common["measured"]
     nodes = sweep.drafted if model == THROUGH_PLAIN else np.array([point.at for point in points])
     mean = np.array([point.cost for point in points])
-    spread = np.zeros((len(nodes), 0)) if sweep.errors is None else np.diag(sweep.errors / plain)
+    errors = sweep.unit * noise.share / plain
+    spread = np.diag(errors) if noise.known else np.zeros((len(nodes), 0))
     if nodes[0] > 0.0 and model == THROUGH_PLAIN:
         nodes, mean = np.array([0.0, *nodes]), np.array([1.0, *mean])
         doubt = abs(mean[1] - 1.0) / math.sqrt(12.0)  # a fixed cost of any share of the rest is as likely
@@ -194,26 +186,25 @@ def _built(
     elif nodes[0] > 0.0 and off != 1.0:  # a round of no drafts was measured too
         nodes, mean = np.array([0.0, *nodes]), np.array([off, *mean])
         spread = np.vstack([np.zeros((1, spread.shape[1])), spread])
-    freedom = sweep.freedom if sweep.errors is not None else math.inf
-    return RoundCosts(model, nodes, mean, spread, freedom=freedom, figures=figures, off=off, **common)
+    return RoundCosts(model, nodes, mean, spread, freedom=noise.freedom or math.inf, figures=figures, off=off, **common)
 
 
-def _figures(line: Line | None, plain: float, booked: float) -> dict[str, float | None]:
+def _figures(line: Line | None, covariance: Floats | None, plain: float, booked: float) -> dict[str, float | None]:
     if line is None:
         return {}
-    errors = (None, None) if line.covariance is None else tuple(np.sqrt(np.diag(line.covariance)) / plain)
+    errors = (None, None) if covariance is None else tuple(np.sqrt(np.diag(covariance)) / plain)
     return {
         "fixed": line.fixed / plain,
         "fixed_error": None if errors[0] is None else float(errors[0]),
         "slope": line.slope / plain + booked,
         "slope_error": None if errors[1] is None else float(errors[1]),
-        "largest_residual": float(np.abs(line.residuals).max()) if len(line.residuals) > 2 else None,
+        "largest_residual": line.worst if len(line.residuals) > 2 else None,
         "fixed_ms": line.fixed,
         "slope_ms": line.slope + booked * plain,
     }
 
 
-def _point(sweep: Sweep, i: int, plain: float, booked: float) -> Point:
-    error = None if sweep.errors is None else float(sweep.errors[i]) / plain
+def _point(sweep: Sweep, i: int, plain: float, booked: float, noise: Noise) -> Point:
+    error = float(sweep.unit[i]) * noise.share / plain if noise.known else None
     cost = float(sweep.ms[i]) / plain + booked * float(sweep.drafted[i])
     return Point(sweep.kappas[i], float(sweep.drafted[i]), cost, error, sweep.rows[i], sweep.emitted[i])

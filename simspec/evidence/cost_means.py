@@ -15,41 +15,51 @@ from simspec.model.errors import ParameterError
 
 @dataclass(frozen=True)
 class Sweep:
-    """Points of one load in ms, in order of drafts per round; ``errors`` is None where nothing repeats."""
+    """Points of one load in ms, in order of drafts per round.
+
+    ``squares`` are those of the repeats about their means, as shares of these, with ``freedom`` degrees of freedom; 0
+    and 0 where nothing repeats.
+    """
 
     kappas: list[int]
     drafted: Floats
     ms: Floats
-    errors: Floats | None
-    freedom: float
     rows: list[int]
     emitted: list[float | None]
+    squares: float
+    freedom: float
+
+    @property
+    def unit(self) -> Floats:
+        """Standard errors of ``ms`` if one row had a noise of 1."""
+        return np.asarray(self.ms / np.sqrt(self.rows))
+
+    @property
+    def errors(self) -> Floats | None:
+        """Standard errors of ``ms`` by the repeats alone; None where none scatter."""
+        return self.unit * math.sqrt(self.squares / self.freedom) if self.squares > 0.0 else None
 
 
-def sweep_of(rows: Sequence[Timed], zero: float | None, zero_error: float) -> Sweep:
+def sweep_of(rows: Sequence[Timed]) -> Sweep:
     """Means by κ; the noise of a row relative to its mean is taken to be the same at every κ."""
     groups = {kappa: [row for row in rows if row.kappa == kappa] for kappa in sorted({row.kappa for row in rows})}
-    mean = {kappa: mean_of(own)[0] for kappa, own in groups.items()}
-    squares, freedom = 0.0, 0
-    for kappa, own in groups.items():
-        weight = np.array([row.weight for row in own])
-        squares += float(((np.array([row.ms for row in own]) / mean[kappa] - 1.0) ** 2 * weight / weight.mean()).sum())
-        freedom += len(own) - 1
-    noise = math.sqrt(squares / freedom) if freedom else 0.0
-    kappas, ms, rows_of = list(groups), list(mean.values()), [len(own) for own in groups.values()]
-    errors = [value * noise / math.sqrt(n) for value, n in zip(ms, rows_of, strict=True)]
+    means = [mean_of(own)[0] for own in groups.values()]
+    squares = sum(squares_of(own, mean) for own, mean in zip(groups.values(), means, strict=True))
     drafted, emitted = ([_told(own, name) for own in groups.values()] for name in ("drafted", "emitted"))
-    made = [float(kappa) if told is None else told for kappa, told in zip(kappas, drafted, strict=True)]
-    if zero is not None:
-        kappas, made, ms, emitted, rows_of = [0, *kappas], [0.0, *made], [zero, *ms], [1.0, *emitted], [1, *rows_of]
-        errors = [zero_error if zero_error > 0.0 else zero * noise, *errors]
+    made = [float(kappa) if told is None else told for kappa, told in zip(groups, drafted, strict=True)]
+    kappas, counts = list(groups), [len(own) for own in groups.values()]
     order = np.argsort(made, kind="stable")
     _told_apart(np.array(made)[order], [kappas[i] for i in order])
     return Sweep(
-        [kappas[i] for i in order], np.array(made)[order], np.array(ms)[order],
-        np.array(errors)[order] if noise > 0.0 else None, float(freedom), [rows_of[i] for i in order],
-        [emitted[i] for i in order],
+        [kappas[i] for i in order], np.array(made)[order], np.array(means)[order], [counts[i] for i in order],
+        [emitted[i] for i in order], squares, float(len(rows) - len(groups)),
     )  # fmt: skip
+
+
+def squares_of(rows: Sequence[Timed], mean: float) -> float:
+    """Squares of rows about their mean, as shares of it; a row of many rounds is less noisy than one of few."""
+    weight = np.array([row.weight for row in rows])
+    return float(((np.array([row.ms for row in rows]) / mean - 1.0) ** 2 * weight / weight.mean()).sum())
 
 
 def _told_apart(made: Floats, kappas: list[int]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simspec.evidence.cost_choice import is_plain
-from simspec.evidence.cost_tables import TIMES, Record
+from simspec.evidence.cost_names import TIMES
+from simspec.evidence.cost_tables import Record
 from simspec.model.errors import ParameterError
 
 PLAIN, LOOP, ROUND, VERIFY = "plain decoding", "speculation with κ = 0", "a round", "a target pass by width"

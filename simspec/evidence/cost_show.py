@@ -6,7 +6,7 @@ from simspec.evidence.cost_points import ROOFLINE, TABLE, THROUGH_PLAIN
 from simspec.evidence.roofline import MEANING, NAMES, Roofline
 from simspec.evidence.round_costs import CostGrid, Load, RoundCosts
 from simspec.model.errors import ParameterError
-from simspec.text import number, table
+from simspec.text import number, table, wrapped
 
 MOST_LOADS = 24
 GRID_KAPPAS = (1, 2, 3, 4, 6, 8)
@@ -18,7 +18,7 @@ def shown(grid: CostGrid) -> str:
     Examples
     --------
     >>> print(shown(CostGrid.of(RoundCosts.affine(1.09, 0.105, kappas=(2, 3)))).splitlines()[0])
-    a round of κ drafts costs R(κ) = 1.0900 + 0.1050·κ plain steps; it pays if it emits more tokens than that
+    a round of κ drafts costs R(κ) = 1.0900 + 0.1050·κ plain steps; it pays if it emits more tokens than
     """
     parts = [_cell(grid.cells[load]) for load in grid.loads] if len(grid.cells) == 1 else [_several(grid)]
     if isinstance(grid.surface, Roofline):
@@ -27,7 +27,7 @@ def shown(grid: CostGrid) -> str:
 
 
 def _bullets(notes: tuple[str, ...]) -> list[str]:
-    return ["\n".join(f"- {note}" for note in notes)] if notes else []
+    return ["\n".join(wrapped(f"- {note}", "", "  ") for note in notes)] if notes else []
 
 
 def _cell(own: RoundCosts) -> str:
@@ -36,7 +36,7 @@ def _cell(own: RoundCosts) -> str:
         lines.append(f"plain decoding takes {own.plain_ms:.4g} ms per token (1 plain step){_origin(own)}")
     else:
         lines.append(f"in plain steps{_origin(own)}")
-    return "\n\n".join(["\n".join(lines), _by_kappa(own), *_bullets(own.notes)])
+    return "\n\n".join(["\n".join(map(wrapped, lines)), _by_kappa(own), *_bullets(own.notes)])
 
 
 def _origin(own: RoundCosts) -> str:
@@ -62,7 +62,7 @@ def sentence(own: RoundCosts) -> str:
         point = own.measured[0]
         return (
             f"a round costs {point.cost:.3f} plain steps at κ = {point.kappa} ({point.drafted:.4g} drafts); if its "
-            f"fixed cost is none, R(κ) = 1 + {slope:.4f}·κ"
+            f"fixed cost is none, R(κ) = 1 {'−' if slope < 0.0 else '+'} {abs(slope):.4f}·κ"
         )
     sign = "−" if slope < 0.0 else "+"
     misses = own.figures.get("largest_residual")
@@ -92,8 +92,9 @@ def _by_kappa(own: RoundCosts) -> str:
             continue
         emitted = None if point is None else point.emitted
         ms = [] if own.plain_ms is None else [f"{value * own.plain_ms:.2f}"]
+        error = own.error(place)  # 0 where nothing is known
         rows.append(
-            [f"{kappa}", number(value), number(own.error(place)) if own.known_noise else "–", *ms,
+            [f"{kappa}", number(value), number(error) if own.known_noise and error > 0.0 else "–", *ms,
              "–" if point is None else number(point.cost), "–" if emitted is None else number(emitted),
              "–" if emitted is None or point is None else f"{emitted / point.cost:.3f}",
              "measured" if point is not None else "extrapolated" if own.extrapolated(kappa) else "between"]
@@ -122,7 +123,7 @@ def _several(grid: CostGrid) -> str:
     )
     if any("*" in cell for row in rows for cell in row):
         notes.append("all: * extrapolated")
-    return "\n\n".join([first, table(header, rows, MOST_LOADS), *_bullets(tuple(_together(notes)))])
+    return "\n\n".join([wrapped(first), table(header, rows, MOST_LOADS), *_bullets(tuple(_together(notes)))])
 
 
 def _together(notes: list[str]) -> list[str]:
@@ -164,7 +165,7 @@ def _roofline(own: Roofline) -> str:
         unknown = own.unknown.get(name)
         value = "–" if unknown and not own.values[i] else f"{own.values[i]:.4g}"
         known = "–" if error is None or unknown else f"{error:.2g}"
-        rows.append([name, value, known, meaning if unknown is None else f"{meaning}; not told: {unknown}"])
+        rows.append([name, value, known, meaning])
     ridge = own.ridge()
     says = (
         f"the ridge is not told: every row up to {own.ridge_above:g} tokens per step is bound by memory"
@@ -173,6 +174,7 @@ def _roofline(own: Roofline) -> str:
         if ridge is not None
         else "no ridge: every row is bound by compute"
     )
-    return f"roofline over batch · context · width, within {own.largest_residual:.1%} of every row; {says}\n\n" + table(
-        ["in ms", "value", "±", "of"], rows
-    )
+    first = f"roofline over batch · context · width, within {own.largest_residual:.1%} of every row; {says}"
+    reasons = {text: [name for name in NAMES if own.unknown.get(name) == text] for text in own.unknown.values()}
+    untold = tuple(f"not told: {', '.join(names)}: {text}" for text, names in reasons.items())
+    return "\n\n".join([wrapped(first), table(["in ms", "value", "±", "of"], rows), *_bullets(untold)])

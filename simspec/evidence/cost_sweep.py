@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from simspec.evidence.cost_choice import chosen
-from simspec.evidence.cost_fit import MODELS, fit_cell
+from simspec.evidence.cost_fit import fit_cell
+from simspec.evidence.cost_model import MODELS
+from simspec.evidence.cost_names import NEEDED
 from simspec.evidence.cost_points import ROOFLINE
 from simspec.evidence.cost_rows import PLAIN, ROUND, VERIFY, Timed, timed
 from simspec.evidence.cost_sources import records_of_sources
@@ -18,7 +21,7 @@ from simspec.evidence.roofline_fit import fit_roofline
 from simspec.evidence.round_costs import CostGrid, Load, RoundCosts
 from simspec.model.errors import ParameterError
 
-_TABLE = "; a table of measurements needs a column of κ (k, n_max, …) and one of time (round_ms, tpot_ms, tok_s, …)"
+_TABLE = f"; a table of measurements needs {NEEDED}"
 _BESIDE = ("kappa", "batch", "context")
 FEWEST_ROWS = 6
 """Rows at several loads from which a roofline is tried unasked."""
@@ -88,7 +91,8 @@ def costs(
     speeds_alone(records)
     rows = _one_load([timed(record) for record in records])
     origin = ", ".join(dict.fromkeys(Path(file).name for file in files)) or "numbers given"
-    return _grid(rows, model, draft_cost, draft_token_ms, origin)
+    grid = _grid(rows, model, draft_cost, draft_token_ms, origin)
+    return _noted(grid, list(dict.fromkeys(record.says for record in records if record.says)))
 
 
 def _read(files: Sequence[str], beside: Mapping[str, Any]) -> list[Record]:
@@ -116,7 +120,7 @@ def _read(files: Sequence[str], beside: Mapping[str, Any]) -> list[Record]:
         if len(own) > 1:
             raise ParameterError(name, f"{name} beside a file is one number for all of it; {len(own)} given")
     told = {name: own[0] for name, own in load.items() if own}
-    return [Record({**told, **record.figures}, record.others, record.place) for record in records]
+    return [replace(record, figures={**told, **record.figures}) for record in records]
 
 
 def _numbers(value: Any) -> list[float]:
@@ -183,6 +187,16 @@ def _grid(
         elif complete or len(loads) == 1 or surface is None:
             cells[load] = fit_cell(own, None if model == ROOFLINE else model, draft_cost, draft_ms, origin)
     return CostGrid(cells, surface, tuple(notes))
+
+
+def _noted(grid: CostGrid, says: list[str]) -> CostGrid:
+    """With what is to be said about the times: of the one load, or of all."""
+    if not says:
+        return grid
+    if len(grid.cells) > 1:
+        return CostGrid(grid.cells, grid.surface, (*says, *grid.notes))
+    cells = {load: RoundCosts(**(vars(own) | {"notes": (*says, *own.notes)})) for load, own in grid.cells.items()}
+    return CostGrid(cells, grid.surface, grid.notes)
 
 
 def _complete(rows: Sequence[Timed]) -> bool:

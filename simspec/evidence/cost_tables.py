@@ -4,72 +4,36 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import functools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simspec.evidence.cost_names import NAMES, PLAIN_CELLS, canonical, holds_times, refuse_half
 from simspec.evidence.lines import Text
 from simspec.evidence.readers.table import header
 from simspec.model.errors import ParameterError, did_you_mean, shown
 
 Value = float | str
 
-SYNONYMS = {
-    "kappa": "k gamma n_max draft_max n_draft num_speculative_tokens num_spec_tokens spec_tokens draft_len "
-    "max_draft_len speculative_num_steps num_steps κ γ",
-    "width": "verify_width query_len block_size",
-    "round_ms": "step_ms iteration_ms round_time_ms iter_latency_ms measured_round_ms implied_round_ms",
-    "verify_ms": "target_ms verification_ms",
-    "draft_ms": "drafting_ms",
-    "tpot_ms": "tpot mean_tpot_ms mean_tpot ms_per_token time_per_output_token_ms",
-    "tok_s": "tps tokens_per_s tokens_per_second token_s t_s speed",
-    "tok_s_total": "total_tok_s throughput output_throughput output_tok_s output_token_throughput total_tps",
-    "tok_s_per_request": "predicted_per_second tps_per_user tok_s_per_user request_tok_s",
-    "emitted": "e accept_length accept_len acceptance_length mean_acceptance_length mean_accept_length al mal mat tau "
-    "mean_emitted_per_round tokens_per_round avg_acc_len",
-    "accepted": "mean_accepted accepted_per_round mean_accepted_per_round akzeptiert",
-    "rate": "draft_acceptance_rate acceptance_rate accept_rate ar acceptance",
-    "accepted_tokens": "draft_n_accepted n_accepted n_accept num_accepted_tokens",
-    "draft_tokens": "draft_n n_drafted drafted drafted_tokens",
-    "drafts": "rounds num_drafts num_rounds",
-    "predicted_n": "n_predict completion_tokens generated_tokens output_tokens",
-    "predicted_ms": "decode_ms generation_ms",
-    "batch": "batch_size bs concurrency running max_concurrency streams conc",
-    "context": "ctx context_len context_length prompt_len input_len seq_len",
-    "kind": "speculation mode baseline baseline_flag",
-}
-"""Names of columns that mean the same, lower case, with _ for anything else."""
-
-NAMES = {other: name for name, own in SYNONYMS.items() for other in (name, *own.split())}
-TIMES = ("round_ms", "verify_ms", "tpot_ms", "tok_s", "tok_s_total", "tok_s_per_request", "predicted_ms")
 MOST_ROWS = 500_000
 SMALLEST, LARGEST = 1e-9, 1e12
 """Figures between which nothing overflows."""
+PLAIN_CELL = "; allowed: a whole number, 0 or baseline for plain decoding"
+_ONE_NUMBER = ("base_tpot_ms", "base_tok_s", "loop_tpot_ms", "loop_tok_s", "draft_cost", "draft_token_ms")
+"""What `simspec.costs` takes once, not by row."""
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True)
 class Record:
-    """One row: figures by simspec's names, other columns by their own, and where it stands."""
+    """One row: figures by simspec's names, other columns by their own, where it stands, and a caveat about its time."""
 
     figures: Mapping[str, Value]
     others: Mapping[str, Value]
     place: str
-
-
-@functools.lru_cache(1024)
-def canonical(name: str) -> str:
-    """A column's name as compared.
-
-    Examples
-    --------
-    >>> canonical("TPOT (ms)"), canonical("Accept length"), canonical("κ")
-    ('tpot_ms', 'accept_length', 'κ')
-    """
-    return re.sub(r"[^\wκγ]+", "_", name.strip().lower()).strip("_")
+    says: str = ""
 
 
 def record_of(row: Mapping[str, Any], place: str, decimal: str = ".") -> Record:
@@ -84,6 +48,8 @@ def record_of(row: Mapping[str, Any], place: str, decimal: str = ".") -> Record:
     --------
     >>> record_of({"K": "2", "TPOT": "4.37", "AL": "2.1"}, "x.csv:2").figures
     {'kappa': 2.0, 'tpot_ms': 4.37, 'emitted': 2.1}
+    >>> record_of({"K": "baseline", "TPOT": "7.07"}, "x.csv:3").figures
+    {'kind': 'plain', 'tpot_ms': 7.07}
     """
     figures: dict[str, Value] = {}
     others: dict[str, Value] = {}
@@ -98,9 +64,12 @@ def record_of(row: Mapping[str, Any], place: str, decimal: str = ".") -> Record:
         if name is None or (name in ("draft_tokens", "drafts") and not _is_number(text, decimal)):
             others[canonical(column)] = text
             continue
+        if name == "kappa" and canonical(text) in PLAIN_CELLS:
+            figures["kind"] = "plain"
+            continue
         if name in figures:
             raise ParameterError(column, f"{place}: {column} and another column both mean {name}; keep one")
-        figures[name] = _as_number(text, decimal, f"{place}: {column}")
+        figures[name] = _as_number(text, decimal, f"{place}: {column}", PLAIN_CELL if name == "kappa" else "")
     return Record(figures, others, place)
 
 
@@ -127,27 +96,15 @@ def _pointed(text: str, decimal: str) -> str:
     return text.replace(",", ".") if decimal == "," else text
 
 
-def _as_number(text: str, decimal: str, where: str) -> float:
+def _as_number(text: str, decimal: str, where: str, allowed: str = "") -> float:
     plain = _pointed(text, decimal)
     share = plain.endswith("%")
     if _NUMBER.fullmatch(plain.rstrip("%").strip()) is None:
-        raise ParameterError("files", f"{where} = {shown(text)} is not a number")
+        raise ParameterError("files", f"{where} = {shown(text)} is not a number{allowed}")
     value = float(plain.rstrip("%").strip()) / (100.0 if share else 1.0)
     if value and not SMALLEST <= abs(value) <= LARGEST:
         raise ParameterError("files", f"{where} = {shown(text)} is out of range; allowed: 0, or 1e-9 to 1e12")
     return value
-
-
-def holds_times(columns: Sequence[str]) -> bool:
-    """Whether such a table is one of measurements: a κ or width, or a batch, and a time.
-
-    Examples
-    --------
-    >>> holds_times(["k", "TPOT", "AL"]), holds_times(["accepted", "kappa", "request"])
-    (True, False)
-    """
-    names = {NAMES.get(canonical(column)) for column in columns}
-    return bool(names & {"kappa", "width"}) and bool(names & set(TIMES))
 
 
 def records_of(name: str) -> list[Record] | None:
@@ -156,7 +113,7 @@ def records_of(name: str) -> list[Record] | None:
     Raises
     ------
     ParameterError
-        The file cannot be read, or a value is no number.
+        The file cannot be read, a value is no number, or there is κ without a time, or a time per token without κ.
     """
     text = Text(name)
     with contextlib.closing(text):
@@ -171,7 +128,10 @@ def records_of(name: str) -> list[Record] | None:
     if start == "|":
         return _markdown(name, whole)
     own = header(head)
-    if own is None or not holds_times(own.columns):
+    if own is None:
+        return None
+    if not holds_times(own.columns):
+        refuse_half(name, own.columns)
         return None
     lines = csv.reader(whole.splitlines()[1:], delimiter=own.separator)
     return list(_csv_rows(name, own.columns, lines, own.decimal))
@@ -196,6 +156,7 @@ def _markdown(name: str, whole: str) -> list[Record] | None:
     ]
     columns = rows[0][1]
     if not holds_times(columns):
+        refuse_half(name, columns)
         return None
     out = []
     for i, cells in rows[1:]:
@@ -236,7 +197,7 @@ def columns_to_records(columns: Mapping[str, Any], where: str = "numbers given")
     """
     for name in columns:
         if canonical(name) not in NAMES:
-            raise ParameterError(name, f"unknown column {name}{did_you_mean(canonical(name), NAMES)}")
+            raise ParameterError(name, f"unknown column {name}{did_you_mean(canonical(name), [*NAMES, *_ONE_NUMBER])}")
     lists = {name: list(v) if isinstance(v, Sequence) or hasattr(v, "tolist") else [v] for name, v in columns.items()}
     rows = max(map(len, lists.values()), default=0)
     for name, own in lists.items():

@@ -9,7 +9,7 @@ from typing import Any
 
 from simspec.evidence.readers import OBJECT_READERS
 from simspec.evidence.readers.base import LineReader, ObjectReader, Place
-from simspec.evidence.readers.rounds import ACCEPTED, EMITTED
+from simspec.evidence.readers.round_columns import ACCEPTED, EMITTED
 from simspec.evidence.readers.speculators import COUNTS
 from simspec.evidence.records import last_object
 from simspec.evidence.source import Source
@@ -52,8 +52,10 @@ class Embedded(LineReader):
 
 def refuse_tables(block: bytes, place: Place) -> None:
     """A table of rounds whose header stands among the lines of a log would be passed over: it is refused."""
+    if place.number:  # the first line of a file is no line inside a log
+        block = b"\n" + block
     for found in _HEADER.finditer(block):
         columns = re.split("[,;\t]", found.group(1).decode())
         if any(name in columns for name in (*ACCEPTED, *EMITTED, *COUNTS)):
-            place.number += block.count(b"\n", 0, found.start()) + 2
+            place.number += block.count(b"\n", 0, found.start() + 1) + (place.number == 0)
             place.refuse("a table of rounds begins inside a log; give it as a file of its own")

@@ -97,7 +97,7 @@ class Kept:
 
     def counts(self, kappa: int, drafts: int, reached: Sequence[int], drafted: int, name: str | None = None) -> None:
         """One group whose rounds are only counted, and the tokens drafted in it."""
-        if self.full:
+        if self.full or kappa < 1:
             self.left_out += drafts
             return
         exactly = _exactly(kappa, drafts, reached)
@@ -126,9 +126,7 @@ class Kept:
             return SHORT
         if not self.sizes:
             return CONTRADICTORY if self.broken else NO_ROUND
-        drafted, accepted, sizes = (
-            np.array(column, np.int64) for column in (self.drafted, self.accepted, self.sizes)
-        )
+        drafted, accepted, sizes = (np.array(column, np.int64) for column in (self.drafted, self.accepted, self.sizes))
         count = np.ones_like(drafted) if self.ordered else np.array(self.count, np.int64)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         named = tuple(name for name in self.names if name is not None)
@@ -150,6 +148,7 @@ class Blocks:
     (100000, 2500, 'log line')
     """
 
+    unit: str = LOG_LINE
     length: int = 1
     lines: int = 0
     blocks: list[dict[int, list[int]]] = field(default_factory=list)  # κ → drafts, and those accepted up to 1 … κ
@@ -179,7 +178,7 @@ class Blocks:
 
     def observed(self) -> Observed | Unknown:
         """Each block a group; one group alone is none."""
-        kept = Kept(LOG_LINE, left_out=self.broken, missing=self.missing, offered=self.offered, broken=self.broken)
+        kept = Kept(self.unit, left_out=self.broken, missing=self.missing, offered=self.offered, broken=self.broken)
         for block in self.blocks:
             rounds: Histogram = {}
             for kappa, (drafts, *reached) in block.items():

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from simspec.evidence import reading
+from simspec.evidence.containers import LONGEST_LINE, Unwrap, wrapped_in
 from simspec.model.errors import ParameterError
 
 BLOCK = 2**20
-LONGEST_LINE = 2**26
-"""A line beyond this is no line of a log; a JSON document beyond it does not fit in memory as objects."""
 
 _MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8"))
 _ESCAPE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
@@ -46,6 +46,9 @@ class Text:
     _decoder: codecs.IncrementalDecoder | None = field(default=None, repr=False)
     _ended: bool = field(default=False, repr=False)
     _return: bool = field(default=False, repr=False)
+    _taken: int = field(default=0, repr=False)
+    _size: int | None = field(default=None, repr=False)
+    _container: Unwrap | None = field(default=None, repr=False)
 
     def head(self, size: int = 2**16) -> bytes:
         """The first bytes, which are not consumed."""
@@ -109,7 +112,7 @@ class Text:
         return b"".join(pieces)
 
     def _more(self) -> bytes:
-        """One block as UTF-8; empty at the end, and perhaps before where a character is split."""
+        """One block as UTF-8; empty at the end, and perhaps before where a character or a wrapped line is split."""
         try:
             first = self._handle is None
             if self._handle is None:
@@ -118,6 +121,7 @@ class Text:
         except (OSError, zlib.error, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ParameterError("files", f"{self.name}: cannot be read ({reason})") from None
+        self._tell(len(piece))
         if first:
             for mark, encoding in _MARKS:
                 if piece.startswith(mark):
@@ -127,7 +131,23 @@ class Text:
                     break
         if self._decoder is not None:
             piece = self._decoder.decode(piece, final=self._ended).encode("utf-8")
-        return self._line_ends(piece)
+        piece = self._line_ends(piece)
+        if first:
+            self._container = wrapped_in(piece, self.name)
+        if self._container is not None:
+            piece = self._container.feed(piece, self._ended)
+            self.cut = self.cut or self._container.cut
+        return piece
+
+    def _tell(self, more: int) -> None:
+        """How far the file is read, in bytes as they lie on the disk, so that a compressed one has an end too."""
+        self._taken += more
+        raw = self._raw
+        known = self.name != "-" and raw is not None and raw.seekable()
+        if known and self._size is None:
+            self._size = Path(self.name).stat().st_size
+        name = "standard input" if self.name == "-" else self.name
+        reading.tell_read(name, raw.tell() if known and raw else self._taken, self._size)
 
     def _line_ends(self, piece: bytes) -> bytes:
         """The piece with one kind of line end: progress bars and old systems use a carriage return alone."""

@@ -13,8 +13,11 @@ from simspec.model.errors import ParameterError
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-REQUEST, LOG_LINE, NO_UNIT = "request", "log line", "none"
-"""What may be taken as independent: requests; lines of a log, a time block each; nothing known but the rounds."""
+REQUEST, LOG_LINE, ENGINE, INTERVAL, NO_UNIT = "request", "log line", "engine", "scrape interval", "none"
+"""What may be taken as independent: requests; lines of a log, a time block each; engines between two scrapes; times
+between scrapes, of one engine each; nothing known but the rounds."""
+STRETCHES = (LOG_LINE, ENGINE, INTERVAL)
+"""Neighbours share requests."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +35,8 @@ class Observed:
     offsets : int64 array (groups + 1,)
         Rows of group g are ``offsets[g]`` to ``offsets[g + 1]``.
     unit : str
-        What a group is: ``"request"``, ``"log line"``, or ``"none"`` (one group; rounds are taken as independent).
+        What a group is: ``"request"``, ``"log line"``, ``"engine"``, ``"scrape interval"``, or ``"none"`` (one group;
+        rounds are taken as independent).
     ordered : bool
         Rows of a group stand in the order of time, one round each.
     left_out : int

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from simspec.evidence.lines import LONGEST_LINE, Text
+from simspec.evidence.containers import LONGEST_LINE
+from simspec.evidence.lines import Text
 from simspec.evidence.readers.base import Place
 from simspec.model.errors import shown
 

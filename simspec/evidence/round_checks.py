@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simspec.evidence.observed import NO_UNIT, Floats, Ints, Observed
-from simspec.stats.clusters import by_request
+from simspec.evidence.observed import Floats, Ints, Observed
 
 ENOUGH = 30.0
 """Verdicts expected at a position, or rounds at a κ, that stand for themselves; fewer are put together."""
@@ -122,20 +121,6 @@ def _by_kappa(own: Expected) -> Check | None:
     return Check("accepted by κ", "accepted length at short and long drafts differs", values)
 
 
-def _spread(own: Expected) -> Check | None:
-    """Excess of a round times that of all rounds of its group before it: positive where groups differ."""
-    if own.rounds.unit == NO_UNIT or own.rounds.groups < 2:
-        return None
-    running = np.concatenate([[0.0], np.cumsum(own.excess)])
-    offsets = own.rounds.offsets
-    before = running[:-1] - np.repeat(running[offsets[:-1]], np.diff(offsets))
-    sums = by_request(own.excess, offsets)
-    variance = (own.chance * own.centred**2).sum()
-    ratio = float((sums**2).sum() / max(variance, 1e-300))
-    says = f"{own.rounds.unit}s differ: variance of their accepted drafts is {ratio:.2f} times the expected one"
-    return Check(f"spread between {own.rounds.unit}s", says, (own.centred * before[:, None])[:, :, None], ratio)
-
-
 def _successive(own: Expected) -> Check | None:
     """Excess of a round times that of the round before it in its group."""
     if not own.rounds.ordered:
@@ -149,5 +134,5 @@ def _successive(own: Expected) -> Check | None:
     return Check("successive rounds", says, values, 1.0 + correlation)
 
 
-CHECKS: tuple[Callable[[Expected], Check | None], ...] = (_profile, _full, _by_kappa, _spread, _successive)
+CHECKS: tuple[Callable[[Expected], Check | None], ...] = (_profile, _full, _by_kappa, _successive)
 """A further statistic is a function and a name here."""

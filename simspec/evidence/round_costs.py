@@ -40,7 +40,7 @@ class RoundCosts:
     plain_error : float
         Relative standard error of the plain step, which all R share.
     freedom : float
-        Degrees of freedom of the errors; infinite for a normal law.
+        Degrees of freedom of all these errors, which come from one noise; infinite for a normal law.
     off : float
         Cost of a token with speculation off: 1 unless the engine's own loop is dearer.
     rollback : float
@@ -184,8 +184,8 @@ class RoundCosts:
         Returns
         -------
         float array (count, kappas)
-            Student's law with `freedom` degrees on the nodes, a normal law on the plain step; `at` in every draw where
-            nothing is known about noise (see `known_noise`).
+            Student's law with `freedom` degrees on nodes and plain step together; `at` in every draw where nothing is
+            known about noise (see `known_noise`).
 
         Examples
         --------
@@ -207,7 +207,7 @@ class RoundCosts:
         scale = np.ones(count)
         if math.isfinite(self.freedom):
             scale = np.sqrt(self.freedom / (2.0 * gammaincinv(self.freedom / 2.0, word[0])))
-        plain = 1.0 + self.plain_error * ndtri(word[1])
+        plain = 1.0 + scale * self.plain_error * ndtri(word[1])
         noise = np.stack([ndtri(own) for own in word[2:]], axis=1) if size else np.zeros((count, 0))
         spread = self._weights(kappas) @ self.spread
         return np.asarray(

@@ -21,10 +21,12 @@ from simspec.theory.quadrature import beta_nodes
 
 NODES = 32
 """Rates that stand for a Beta law of requests in exact answers: differences are below 1e-6."""
-LONGEST_REQUEST = 1_024
-"""Tokens of a request in exact answers, at most: what its end still changes in E is below 0.1% from there on."""
 SAME = 1e-9
 """A correlation below which a Beta law is one rate."""
+ENDLESS = (
+    "request_tokens is not the length of the log's requests: a scenario discards what a last round emits beyond the "
+    "end, a log counts it; so long a request has the log's E"
+)
 BLOCKS = 20
 """Blocks of requests left out in turn."""
 FEWEST_GROUPS = 8
@@ -247,6 +249,8 @@ def _notes(model: RoundModel, point: Floats, data: Any, observed: Observed) -> t
         notes.append("a parameter lies at the edge of its range, where it has no error")
     if model.wants == "groups" and observed.unit != REQUEST:
         notes.append(f'a "request" of this process is here a {observed.unit}')
+    if model.wants == "groups":
+        notes.append(ENDLESS)
     if observed.clustered and observed.groups < FEWEST_GROUPS:
         notes.append(f"{observed.groups} {observed.unit}s are few: errors between them are rough")
     if isinstance(data, Pieces):
@@ -259,18 +263,15 @@ def _notes(model: RoundModel, point: Floats, data: Any, observed: Observed) -> t
 
 @functools.lru_cache(maxsize=64)
 def _answered(process: Process) -> Process:
-    """The same law, answered faster: nodes in place of a Beta law of requests, and no requests without end."""
-    if not isinstance(process, (BetaMixture, DiscreteMixture)) or process.request_tokens is None:
+    """The same law, answered faster: nodes in place of a Beta law of requests."""
+    if not isinstance(process, BetaMixture) or process.request_tokens is None:
         return process
-    tokens = min(process.request_tokens, LONGEST_REQUEST)
-    if isinstance(process, DiscreteMixture):
-        return process.model_copy(update={"request_tokens": tokens})
     alpha, rho = process.mean_and_rho()
     size = (1.0 - rho) / max(rho, SAME)
     if size == 0.0:
         return process
     rates, shares = beta_nodes(alpha * size, (1.0 - alpha) * size, NODES)
     return DiscreteMixture(
-        alphas=tuple(rates.tolist()), weights=tuple(shares.tolist()), weights_of="requests", request_tokens=tokens,
-        truncate=process.truncate,
+        alphas=tuple(rates.tolist()), weights=tuple(shares.tolist()), weights_of="requests",
+        request_tokens=process.request_tokens, truncate=process.truncate,
     )  # fmt: skip

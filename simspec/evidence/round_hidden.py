@@ -27,6 +27,9 @@ MOST_TRIED = 15_000
 """Tokens over which the search decides between its beginnings."""
 COARSE, FINE = 1e-5, 1e-6
 """Slopes per token at which the first parts of the search end, and the last: errors of a rate of about 1e-4."""
+FURTHER = ((0.9, 0.1, 0.1, 0.1), (0.8, 0.2, 0.98, 0.3), (0.95, 0.6, 0.3, 0.98))
+"""Beginnings that are tried as well where there are at most `FEW` tokens: short logs have several maxima."""
+FEW = 4_000
 SHORT = 256
 """Tokens of a piece in the first part of the search."""
 
@@ -93,6 +96,8 @@ def hidden_point(pieces: Pieces) -> Floats:
     From coarse to fine: where to begin is decided over few short pieces, the search goes on over all of them short,
     since that is quick, and ends with the pieces as they are.
     """
+    if pieces.lengths.sum() <= FEW:
+        return _best_of_few(pieces)
     few, many = (-(-int(pieces.lengths.sum()) // most) for most in (MOST_TRIED, MOST_FITTED))
     bits, lengths, known = (
         pieces.bits[many // 2 :: many],
@@ -105,6 +110,13 @@ def hidden_point(pieces: Pieces) -> Floats:
     best = maximise(short[0][some], short[1][some], known=short[2][some], steep=COARSE)
     best = maximise(short[0], short[1], best, short[2], COARSE)
     best = maximise(bits, lengths, best, known, FINE)
+    return np.clip(np.log(best / (1.0 - best)), -EDGE, EDGE)
+
+
+def _best_of_few(pieces: Pieces) -> Floats:
+    own = (pieces.bits, pieces.lengths)
+    found = [maximise(*own, begin and np.array(begin), pieces.known, FINE) for begin in (None, *FURTHER)]
+    best = max(found, key=lambda point: float(log_likelihood(point, *own, pieces.known).sum()))
     return np.clip(np.log(best / (1.0 - best)), -EDGE, EDGE)
 
 

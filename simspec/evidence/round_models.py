@@ -51,15 +51,17 @@ from simspec.evidence.round_requests import (
     classes_of_tokens,
     classes_point,
     natural_classes,
-    tokens_by_group,
     verdicts_by_group,
 )
 from simspec.model import BetaMixture, DiscreteMixture, Hmm, Iid, Markov, Position, Process
 from simspec.model.markov import lowest_rho
+from simspec.model.mixture import REQUEST_LIMIT
 from simspec.stats.logits import EDGE, rate
 
 TAIL_LENGTH = 32
 """Positions written out of a geometric tail, at least; twice the longest draft seen where that is more."""
+LONG = 1_000
+"""Tokens of a request per draft of the longest round: its end discards less than half a round, 0.05% of E."""
 POSITIONS_LIMIT = 128
 """Drafts longer than this get no free rate by position."""
 
@@ -160,15 +162,19 @@ def _chain_process(point: Floats, *_: Observed | int) -> Process:
     return Markov(alpha=own["alpha"], rho=rho, start="carry", steps_after_reject=1, steps_after_full=2)
 
 
-def tokens_of_group(observed: Observed) -> int:
-    """Mean emitted tokens of a group: for how long a rate holds.
+def long_request(observed: Observed, kappa: int) -> int:
+    """Tokens of a request in a process: so many that what its end discards is below 0.05% of E.
+
+    A log counts every token of a request's last round; a scenario discards those beyond its end, up to κ of them.  By
+    Wald's identity tokens over rounds are what they would be without an end, if weights are shares of the tokens that
+    the log counts: a long request gives the log's own E, one as long as the log's gives less.
 
     Examples
     --------
-    >>> tokens_of_group(Observed.in_order([[4, 4], [4]], [[3, 0], [4]]))
-    5
+    >>> long_request(Observed.in_order([[4, 4], [4]], [[3, 0], [4]]), 8)
+    8000
     """
-    return max(1, round(float(tokens_by_group(observed).mean())))
+    return min(REQUEST_LIMIT, LONG * max(observed.kappa_max, kappa))
 
 
 def _urn_process(point: Floats, *_: Observed | int) -> Process:
@@ -176,15 +182,15 @@ def _urn_process(point: Floats, *_: Observed | int) -> Process:
     return BetaMixture(alpha=alpha, rho=rho)
 
 
-def _beta_process(point: Floats, observed: Observed, _: int) -> Process:
+def _beta_process(point: Floats, observed: Observed, kappa: int) -> Process:
     alpha, rho = beta_of_tokens(point, observed)
-    return BetaMixture(alpha=alpha, rho=rho, request_tokens=tokens_of_group(observed), truncate=False)
+    return BetaMixture(alpha=alpha, rho=rho, request_tokens=long_request(observed, kappa), truncate=False)
 
 
-def _classes_process(point: Floats, observed: Observed, _: int) -> Process:
+def _classes_process(point: Floats, observed: Observed, kappa: int) -> Process:
     rates, shares = (tuple(part.tolist()) for part in classes_of_tokens(point, observed))
     return DiscreteMixture(
-        alphas=rates, weights=shares, weights_of="tokens", request_tokens=tokens_of_group(observed), truncate=False
+        alphas=rates, weights=shares, weights_of="tokens", request_tokens=long_request(observed, kappa), truncate=False
     )
 
 

@@ -5,7 +5,7 @@ any rule that chose κ from it, cancels.
 
 Estimates are of requests, each counted once.  A log gives few or many rounds to a request because its text is short or
 long, and long texts need not accept like short ones.  The process for a scenario therefore weighs requests by their
-tokens, which do not depend on κ: at the κ of the log it then emits what the log emitted.
+tokens, which hardly depend on κ, and makes them long: at the κ of the log it then emits what the log emitted.
 """
 
 from __future__ import annotations

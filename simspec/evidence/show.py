@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from simspec.evidence.observed import Observed
 from simspec.evidence.processes import ProcessFits
-from simspec.evidence.show_processes import shown_processes
+from simspec.evidence.show_processes import shown_processes, wrapped
 from simspec.evidence.source import WARNINGS, Source, Unknown
 from simspec.text import clean, number, table
 
@@ -13,12 +14,18 @@ _BLOCKS = ("pooled", "pooled_with_histogram")
 _NESTED = ("engines", "per_subset", "drafters", "given_kappa", "single_scrape_t0")
 _LISTED = ("segments", "windows", "per_request", "items", "groups")
 _ROWS = 12
+_NEXT = """\
+next
+  simspec recommend FILE --draft-cost 0.1                  which κ to set, and how sure that is
+  simspec explain FILE --base-speed X --spec-speed Y       why it is no faster: tok/s without and with speculation"""
 
 
 def shown(source: Source, processes: ProcessFits | Unknown | None = None) -> str:
     """A source as text: counts with intervals, processes, warnings, what is not known and why, conventions."""
     data = source.to_dict()
-    parts = [clean(f"{', '.join(source.files)}: {source.shape} ({source.engine})")]
+    parts = [
+        clean(f"{', '.join(source.files)}: {source.shape} ({source.engine})") + _headline(data, source.assumes_kappa)
+    ]
     for name in _BLOCKS:
         if isinstance(data.get(name), dict):
             parts.append(_block(name, data[name]))
@@ -31,12 +38,10 @@ def shown(source: Source, processes: ProcessFits | Unknown | None = None) -> str
     if isinstance(processes, ProcessFits):
         parts.append(shown_processes(processes))
     elif processes is not None:
-        parts.append(f"processes\n  none is fitted: {clean(processes.reason)}")
+        parts.append("processes\n" + wrapped(f"none is fitted: {clean(processes.reason)}"))
     if source.warn:
-        parts.append(
-            "warnings\n"
-            + "\n".join(f"  {code}: {WARNINGS[code]} ({clean(source.warn[code])})" for code in sorted(source.warn))
-        )
+        told = (f"{code}: {WARNINGS[code]} ({clean(source.warn[code])})" for code in sorted(source.warn))
+        parts.append("warnings\n" + "\n".join(map(wrapped, told)))
     if data["reasons"]:
         parts.append("not known\n" + _reasons(data["reasons"]))
     broken = [
@@ -45,16 +50,39 @@ def shown(source: Source, processes: ProcessFits | Unknown | None = None) -> str
         if own.broken
     ]
     held = [name for name, own in source.identities.items() if not own.broken]
-    checks = broken + ([f"  hold: {'; '.join(held)}"] if held else [])
+    checks = broken + ([wrapped(f"hold: {'; '.join(held)}")] if held else [])
     if checks:
         parts.append("identities\n" + "\n".join(checks))
     if source.conventions:
         parts.append(
-            "words\n" + "\n".join(f"  {clean(word)}: {clean(text)}" for word, text in source.conventions.items())
+            "words\n" + "\n".join(wrapped(f"{clean(word)}: {clean(text)}") for word, text in source.conventions.items())
         )
     if source.ambiguous:
-        parts.append("undecided\n" + "\n".join(f"  {clean(text)}" for text in source.ambiguous))
+        parts.append("undecided\n" + "\n".join(wrapped(clean(text)) for text in source.ambiguous))
+    if isinstance(source.observed, Observed) and source.observed.rounds:
+        parts.append(_NEXT)
     return "\n\n".join(parts)
+
+
+def _headline(data: dict[str, Any], assumes_kappa: bool) -> str:
+    """Tokens per round and what becomes of a draft, in a sentence; nothing where E is not known."""
+    block: dict[str, Any] = next((data[name] for name in _BLOCKS if isinstance(data.get(name), dict)), {})
+    emitted, ends = block.get("mean_emitted_per_round"), block.get("intervals") or {}
+    if emitted is None:
+        return ""
+    own = ends.get("mean_emitted_per_round")
+    sure = f" [{number(own[0], 3)}, {number(own[1], 3)}]" if own else ""
+    kappa = block.get("kappa")
+    at = f" at κ = {kappa}" if kappa is not None and not assumes_kappa else ""
+    text = f"a round emits E = {number(emitted, 3)}{sure} tokens{at} (accept length, bonus token counted)"
+    rates = block.get("cond_alpha") or []
+    if assumes_kappa:
+        text += "; the draft length is not in the file: what is said of drafts assumes one (--kappa)"
+    elif rates and rates[0] is not None:
+        text += f"; the first draft is accepted in {rates[0]:.1%} of rounds"
+        if len(rates) > 1 and rates[-1] is not None:
+            text += f", draft {len(rates)} in {rates[-1]:.1%} of those that reach it"
+    return "\n" + wrapped(text)
 
 
 def _block(name: str, block: dict[str, Any]) -> str:
@@ -70,7 +98,7 @@ def _block(name: str, block: dict[str, Any]) -> str:
     if isinstance(block.get("survival"), list) and block["survival"]:
         lines += ["", _curve(block, ends)]
         if ends:
-            lines.append(f"{ends['level']:.0%} intervals, {ends['method']}")
+            lines.append(wrapped(f"{ends['level']:.0%} intervals, {ends['method']}"))
     elif isinstance(block.get("cond_alpha_given_offered"), list):
         rates = ", ".join(number(value) for value in block["cond_alpha_given_offered"] if value is not None)
         lines.append(f"  {'cond_alpha_given_offered':<32} {rates}")
@@ -112,5 +140,5 @@ def _reasons(reasons: dict[str, str]) -> str:
     lines = []
     for reason, paths in list(grouped.items())[:_ROWS]:
         names = list(dict.fromkeys(path.rsplit(".", 1)[-1].split("[")[0] for path in paths))
-        lines.append(f"  {', '.join(map(clean, names))}: {clean(reason)}")
+        lines.append(wrapped(f"{', '.join(map(clean, names))}: {clean(reason)}"))
     return "\n".join(lines)

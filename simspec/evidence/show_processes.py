@@ -16,16 +16,16 @@ _WIDTH = 118
 
 def shown_processes(found: ProcessFits) -> str:
     """Which process to use, all of them side by side, warnings, limits, and ``[process]``."""
-    parts = [f"processes\n{_wrapped(found.says)}", _table(found), _legend(found)]
+    parts = [f"processes\n{wrapped(found.says)}", _table(found), _legend(found)]
     if found.rule_says is not None:
-        parts.append(_wrapped(found.rule_says))
+        parts.append(wrapped(found.rule_says))
     if found.adequate is False:
-        parts.append(_wrapped(f'Why "{found.best.name}" is not adequate: {found.checks[found.best.name].says}'))
+        parts.append(wrapped(f'Why "{found.best.name}" is not adequate: {found.checks[found.best.name].says}'))
     if found.left_out:
         parts.append("not fitted\n" + _by_reason(list(found.left_out.items())))
     if any(fit.notes for fit in found.fits):
         parts.append("notes\n" + _by_reason([(fit.name, note) for fit in found.fits for note in fit.notes]))
-    parts.append("cannot be told from these rounds\n" + "\n".join(map(_wrapped, found.cannot_tell)))
+    parts.append("cannot be told from these rounds\n" + "\n".join(map(wrapped, found.cannot_tell)))
     parts.append(f'"{found.best.name}" in a scenario file:\n\n{textwrap.indent(toml_of(found.best.process), "    ")}')
     return "\n\n".join(parts)
 
@@ -35,10 +35,11 @@ def _by_reason(pairs: list[tuple[str, str]]) -> str:
     names: dict[str, list[str]] = {}
     for name, text in pairs:
         names.setdefault(text, []).append(name)
-    return "\n".join(_wrapped(f"{', '.join(own)}: {text}") for text, own in names.items())
+    return "\n".join(wrapped(f"{', '.join(own)}: {text}") for text, own in names.items())
 
 
-def _wrapped(text: str) -> str:
+def wrapped(text: str) -> str:
+    """Indented lines of at most 118 characters."""
     return textwrap.fill(
         text, _WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
     )
@@ -87,4 +88,4 @@ def _legend(found: ProcessFits) -> str:
             f"alarm of {check.level:.0%} for each process ({plural(check.replicates, 'replicate')} of "
             f"{plural(check.rounds, 'round')})."
         )
-    return _wrapped(text)
+    return wrapped(text)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from simspec.evidence.line_means import LineMeans
 from simspec.evidence.observed import Observed
 
 MOST_ROWS = 1_000
@@ -99,6 +100,14 @@ class Source:
         How it was read; what the reader could not decide.
     observed : Observed or Unknown
         The rounds themselves, for fits and tests; an `Unknown` says why there are none.
+    line_means : LineMeans or None
+        Tokens per round of lines that print means without counts, where what weighs them can be assumed.
+    kappas : tuple of int
+        Draft lengths told from its lines, where no block holds one.
+    pieces : bool
+        Whether its files were read as pieces of one log.
+    assumes_kappa : bool
+        Whether the draft length in its figures is an assumption, neither read nor given.
     """
 
     shape: str
@@ -111,6 +120,10 @@ class Source:
     ambiguous: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     observed: Observed | Unknown = NO_ROUNDS
+    line_means: LineMeans | None = None
+    kappas: tuple[int, ...] = ()
+    pieces: bool = False
+    assumes_kappa: bool = False
 
     def say(self, code: str, seen: str) -> None:
         """Raise a warning; what was seen first stays."""

@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 
 from simspec.stats.counts import FEW_EVENTS
 from simspec.stats.intervals import Ratio, ratio, standard_error, student
-from simspec.stats.request_sums import Interval, proportion_interval
+from simspec.stats.request_sums import FEW_ENDS, Interval, mean_between, proportion_interval
 
-Ints = NDArray[np.int64]
-FEW_ENDS = 20
-"""Rounds with an acceptance, or a rejection, below which the spread of lengths is not trusted alone."""
+Counts = NDArray[np.int64] | NDArray[np.float64]
 SMALLEST_P = 1e-15
 """Levels closer to 1 cannot be told from it."""
 
@@ -33,16 +31,16 @@ class Outcomes:
     Attributes
     ----------
     rounds : int array (units, kappa + 1)
-        Rounds of a unit that accepted exactly 0 … kappa drafts.
+        Rounds of a unit that accepted exactly 0 … kappa drafts; fractions where rounds are weighted.
     weight : int array (units,) or None
         Units alike per row; None: one each.
     """
 
-    rounds: Ints
-    weight: Ints | None = None
+    rounds: Counts
+    weight: Counts | None = None
 
     @classmethod
-    def alone(cls, counts: Ints) -> Outcomes:
+    def alone(cls, counts: Counts) -> Outcomes:
         """Every round a unit of its own.
 
         Examples
@@ -51,7 +49,9 @@ class Outcomes:
         [3, 2]
         """
         seen = np.flatnonzero(counts)
-        return cls(np.eye(len(counts), dtype=np.int64)[seen], np.asarray(counts, np.int64)[seen])
+        rounds = np.zeros((len(seen), len(counts)), np.int64)
+        rounds[np.arange(len(seen)), seen] = 1
+        return cls(rounds, np.asarray(counts, np.int64)[seen])
 
     @property
     def kappa(self) -> int:
@@ -64,16 +64,17 @@ class Outcomes:
         return len(self.rounds) if self.weight is None else int(np.sum(self.weight))
 
     @functools.cached_property
-    def reached(self) -> Ints:
+    def reached(self) -> Counts:
         """Rounds with at least 0 … kappa drafts accepted, (units, kappa + 1)."""
-        return np.asarray(np.cumsum(self.rounds[:, ::-1], axis=1)[:, ::-1])
+        out: Counts = np.flip(self.rounds, 1).cumsum(1)[:, ::-1]
+        return out
 
     @functools.cached_property
-    def accepted(self) -> Ints:
+    def accepted(self) -> Counts:
         """Accepted drafts of each unit."""
         return np.asarray(self.rounds @ np.arange(self.kappa + 1))
 
-    def total(self, values: Ints) -> int:
+    def total(self, values: Counts) -> int:
         """Sum over units."""
         weighted = values if self.weight is None else values * self.weight
         return int(weighted.sum())
@@ -88,9 +89,9 @@ class Outcomes:
 class Share:
     """One share of one run by independent unit: hits of those at risk; ``weight`` units alike, None: one each."""
 
-    hits: Ints
-    risk: Ints
-    weight: Ints | None = None
+    hits: Counts
+    risk: Counts
+    weight: Counts | None = None
 
     @classmethod
     def alone(cls, hits: int, risk: int) -> Share:
@@ -222,20 +223,10 @@ def mean_interval(own: Outcomes, level: float = 0.95) -> Interval:
     [0.0, 0.024]
     """
     share = _mean(own)
-    mean, half = float(share.value[0]), student(level, own.units) * float(share.error[0])
-    low, high = (mean - half, mean + half) if math.isfinite(half) else (0.0, float(own.kappa))
-    kappa, rounds, accepted = float(own.kappa), own.total(own.reached[:, 0]), own.total(own.accepted)
-    hits, full = own.total(own.reached[:, 1]), own.total(own.reached[:, own.kappa])
-    # each acceptance, or rejection, is worth what those seen are worth on average, or as much as it can be
-    if hits < FEW_ENDS:
-        worth = accepted / hits if hits else kappa
-        far = [worth * end for end in _share_interval(own.share(1), level)]
-        low, high = min(low, *far), max(high, *far)
-    if rounds - full < FEW_ENDS:
-        worth = (kappa * rounds - accepted) / (rounds - full) if rounds > full else kappa
-        far = [kappa - worth * (1.0 - end) for end in _share_interval(own.share(own.kappa), level)]
-        low, high = min(low, *far), max(high, *far)
-    return max(0.0, low), min(kappa, high)
+    half = student(level, own.units) * float(share.error[0]) if own.units > 1 else math.inf
+    ends = own.total(own.reached[:, 1]), own.total(own.reached[:, own.kappa])
+    rounds, accepted = own.total(own.reached[:, 0]), own.total(own.accepted)
+    return mean_between(own.kappa, rounds, accepted, ends, half, lambda j: _share_interval(own.share(j), level))
 
 
 def _mean(own: Outcomes) -> Ratio:

@@ -6,7 +6,7 @@ The ratio estimator of `simspec.stats.clusters`, from sums of products: memory d
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +14,8 @@ import numpy as np
 from simspec.stats.intervals import proportion, student
 
 Interval = tuple[float, float]
+FEW_ENDS = 20
+"""Rounds with an acceptance, or a rejection, below which the spread of lengths is not trusted alone."""
 
 
 def proportion_interval(
@@ -36,6 +38,45 @@ def proportion_interval(
     else:
         low, high = proportion(np.array([value]), np.array([error]), np.array([trials]), units, False, level)
     return (float(low[0]), float(high[0]))
+
+
+def mean_between(
+    kappa: int, rounds: int, accepted: int, reached: Interval, half: float, share: Callable[[int], Interval]
+) -> Interval:
+    """Interval of accepted drafts per round; wider where too few acceptances, or rejections, show their spread.
+
+    Each acceptance, or rejection, is then worth what those seen are worth on average, or as much as it can be, and
+    there are as many as the interval of their share lets be.
+
+    Parameters
+    ----------
+    kappa, rounds, accepted : int
+        Longest draft, rounds, and accepted drafts in all.
+    reached : (int, int)
+        Rounds that accepted the first draft, and all ``kappa``.
+    half : float
+        Half the interval from the spread; infinite where a single unit shows none.
+    share : callable
+        Interval of S_j, j = 1 or ``kappa``.
+
+    Examples
+    --------
+    >>> mean_between(2, 300, 0, (0, 0), 0.0, lambda j: proportion_interval(0.0, 300, 0.95))[1] > 0.02
+    True
+    """
+    if kappa == 0:
+        return (0.0, 0.0)
+    mean, (hits, full) = accepted / rounds, reached
+    low, high = (mean - half, mean + half) if math.isfinite(half) else (0.0, float(kappa))
+    if hits < FEW_ENDS:
+        worth = accepted / hits if hits else kappa
+        far = [worth * end for end in share(1)]
+        low, high = min(low, *far), max(high, *far)
+    if rounds - full < FEW_ENDS:
+        worth = (kappa * rounds - accepted) / (rounds - full) if rounds > full else kappa
+        far = [kappa - worth * (1.0 - end) for end in share(kappa)]
+        low, high = min(low, *far), max(high, *far)
+    return max(0.0, low), min(float(kappa), high)
 
 
 @dataclass
@@ -113,10 +154,10 @@ class RequestSums:
     def mean_accepted(self, level: float) -> Interval:
         """Interval of the mean accepted length of a round."""
         error = self._error(self.accepted_sq, self.accepted_rounds, self.squares, self.accepted, self.rounds)
-        if not math.isfinite(error):  # one request says nothing about the next
-            return (0.0, float(len(self.reached)))
-        mean, half = self.accepted / self.rounds, error * student(level, self.requests)
-        return (max(0.0, mean - half), min(float(len(self.reached)), mean + half))
+        ends = (self.reached[0], self.reached[-1]) if self.reached else (0, 0)
+        half = error * student(level, self.requests) if self.requests > 1 else math.inf
+        kappa = len(self.reached)
+        return mean_between(kappa, self.rounds, self.accepted, ends, half, lambda j: self.survival(j - 1, level))
 
     def _error(self, xx: int, xy: int, yy: int, x: int, y: int) -> float:
         """Standard error of Σx/Σy; whole numbers cancel before they are divided."""

@@ -15,6 +15,7 @@ from scipy.stats import binom
 import simspec
 from simspec.advice.ab_faults import faults
 from simspec.advice.interval_tables import METHODS, README, kept, lines, main, shipped_windows, spec_bench
+from simspec.cli.main import main as cli
 from simspec.evidence.observed import LOG_LINE, Observed
 
 LAW = np.array([0.3, 0.2, 0.1, 0.4])
@@ -179,7 +180,7 @@ def test_rates_that_are_no_shares_of_the_rounds_are_told():
     assert not any("is the number right?" in note for note in simspec.ab("rounds=23 survival=.739,.478").notes)
     lonely = simspec.ab("kappa=3 rounds=1 emitted=2", detect=0.1)
     assert (lonely.power, lonely.needed) == (None, None)
-    assert "no error is known" in repr(lonely)
+    assert "no error is known" in " ".join(repr(lonely).split())
 
 
 def test_the_result_as_json_and_as_a_frame():
@@ -226,7 +227,7 @@ def test_what_cannot_be_used_is_refused_in_one_line(given, said):
 
 
 @pytest.mark.parametrize(
-    "options", [{"level": 0.4}, {"level": 1.0}, {"detect": 0.0}, {"detect": math.inf}, {"base": -1.0}]
+    "options", [{"level": 0.4}, {"level": 1.0}, {"detect": 0.0}, {"detect": math.inf}, {"base_tok_s": -1.0}]
 )
 def test_options_out_of_range_are_refused(options):
     with pytest.raises(simspec.ParameterError, match="out of range"):
@@ -252,8 +253,8 @@ def test_a_rate_that_moves_along_the_file_is_told_and_one_that_stays_is_not():
 
 def test_a_speed_without_speculation_shows_a_round_that_is_too_cheap():
     run = "kappa=3 rounds=1000 emitted=2.5 speed=200"
-    assert [fault.code for fault in simspec.ab(run, base=60.0).faults["a"]] == ["ROUND_COST_BELOW_ONE"]
-    assert simspec.ab(run, base=100.0).faults["a"] == ()
+    assert [fault.code for fault in simspec.ab(run, base_tok_s=60.0).faults["a"]] == ["ROUND_COST_BELOW_ONE"]
+    assert simspec.ab(run, base_tok_s=100.0).faults["a"] == ()
 
 
 def test_an_ordinary_draft_has_no_fault():
@@ -331,3 +332,101 @@ def test_figures_of_any_kind_are_used_or_refused(pairs):
     assert repr(found)
     json.dumps(found.to_dict())
     assert found.a.emitted is None or 1.0 <= found.a.emitted <= found.a.kappa + 1.0
+
+
+# --- different κ ----------------------------------------------------------------------------------------------------
+
+
+def drafted_by(rng, rates, kappa, tokens=80):
+    """Requests of so many tokens, each with its own rate."""
+    accepted = np.minimum(rng.geometric(np.broadcast_to(1.0 - rates[:, None], (len(rates), tokens))) - 1, kappa)
+    kept = np.cumsum(accepted + 1, axis=1) - (accepted + 1) < tokens
+    own = [row[took].tolist() for row, took in zip(accepted, kept, strict=True)]
+    return Observed.in_order([[kappa] * len(row) for row in own], own)
+
+
+def test_one_draft_at_two_kappa_differs_no_more_often_than_stated_and_a_worse_one_does():
+    """100 pairs, κ = 2 and 8: at most the 1 − 1e-6 quantile of the binomial at 5%; as seen, a third of them differ."""
+    rng = np.random.default_rng(21)
+    found = [
+        simspec.ab(drafted_by(rng, rng.beta(5, 2.2, 150), 2), drafted_by(rng, rng.beta(5, 2.2, 150), 8))
+        for _ in range(100)
+    ]
+    assert sum(own.differs for own in found) <= binom.ppf(1 - 1e-6, 100, 0.05)
+    assert sum(own.apart for own in found) > 15
+    worse = [
+        simspec.ab(drafted_by(rng, rng.beta(5, 2.2, 150), 2), drafted_by(rng, rng.beta(4.2, 3.0, 150), 8))
+        for _ in range(10)
+    ]
+    assert sum(own.differs for own in worse) >= 9
+    assert "by more than their κ do by themselves" in " ".join(repr(worse[0]).split())
+
+
+def test_a_difference_that_mixture_makes_is_in_the_first_sentence_and_in_the_exit_code(tmp_path, capsys):
+    """Half the requests accept nearly nothing and half nearly all: the draft is the same at κ = 1 and 8."""
+    rng = np.random.default_rng(22)
+    files = []
+    for kappa in (1, 8):
+        own = drafted_by(rng, np.repeat([0.05, 0.95], 100), kappa)
+        rows = [f"{g},{d},{a}" for g, d, a in zip(own.group, own.drafted, own.accepted, strict=True)]
+        files.append(tmp_path / f"k{kappa}.csv")
+        files[-1].write_text("\n".join(["request,kappa,accepted", *rows]) + "\n")
+    assert cli(["ab", *map(str, files), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["differs"], told["differs_as_seen"]) == (False, True)
+    assert cli(["ab", *map(str, files)]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.startswith("No difference beyond what different κ do by themselves")
+    assert "were requests all alike" in text
+    blind = [f.read_text().replace("request,", "row,") for f in files]
+    for file, text in zip(files, blind, strict=True):
+        file.write_text(text)
+    found = simspec.ab(*files)
+    assert not found.differs
+    assert any("as if any round might be a request of its own" in note for note in found.notes)
+
+
+def test_the_same_kappa_is_compared_as_before():
+    rng = np.random.default_rng(23)
+    found = simspec.ab(requests(rng, 30), requests(rng, 30))
+    assert not found.mixture
+    assert all(row.p_value == row.change.p_value for row in found.rows)
+    assert found.apart == found.differs
+
+
+# --- speeds of log lines --------------------------------------------------------------------------------------------
+
+
+def vllm_log(rng, tok_s, running=4, lines=12):
+    """A vLLM log at a steady batch: κ = 3, S = .7, .45, .3."""
+    out = []
+    for i in range(lines):
+        accepted = [70, 45, 30]
+        head = f"INFO 09-01 10:{i:02d}:00 [loggers.py:123] "
+        out.append(
+            f"{head}Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: "
+            f"{rng.normal(tok_s, 0.01 * tok_s):.1f} tokens/s, Running: {running} reqs, Waiting: 0 reqs, GPU KV cache "
+            "usage: 1.0%, Prefix cache hit rate: 0.0%"
+        )
+        out.append(
+            f"{head}SpecDecoding metrics: Mean acceptance length: 2.45, Accepted throughput: 14.50 tokens/s, Drafted "
+            f"throughput: 30.00 tokens/s, Accepted: {sum(accepted)} tokens, Drafted: 300 tokens, Per-position "
+            "acceptance rate: 0.700, 0.450, 0.300, Avg Draft acceptance rate: 48.3%"
+        )
+    return "\n".join(out) + "\n"
+
+
+def test_lines_of_a_steady_log_are_the_repeats_of_its_speed(tmp_path):
+    rng = np.random.default_rng(24)
+    files = [tmp_path / name for name in ("a.log", "b.log", "c.log")]
+    for file, tok_s, running in zip(files, (400.0, 430.0, 1600.0), (4, 4, 16), strict=True):
+        file.write_text(vllm_log(rng, tok_s, running))
+    found = simspec.ab(*files[:2])
+    row = found.row("tok/s per request")
+    assert len(found.a.speeds) == 10
+    assert row.change.a == pytest.approx(100.0, rel=0.02)
+    assert row.real
+    assert any("lines of the log stand for repeats" in note for note in found.notes)
+    other = simspec.ab(files[0], files[2])
+    assert not any("tok/s" in own.quantity for own in other.rows)
+    assert any("A ran 4 and B 16 requests at once" in note for note in other.notes)

@@ -148,6 +148,7 @@ def test_what_does_not_follow_has_a_reason():
         ("medusa-heads", {"top1": [0.56, 0.316]}, "cannot be converted"),
         ("llamacpp", {"n_predict": 10, "n_accept": 20}, "below 1"),
         ("plain", {"kappa": 10**30}, "out of range"),
+        ("vllm-v1", {"mean_acceptance_length": 2, "kappa": 10_001}, "allowed: up to 10,000"),
     ],
 )  # fmt: skip
 def test_rubbish_is_refused_in_one_line(name, fields, part):

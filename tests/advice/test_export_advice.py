@@ -30,8 +30,12 @@ def test_a_static_form_that_comes_out_as_off_points_to_the_table():
 
 
 def test_what_is_recommended_is_set_and_what_is_as_good_is_said():
-    advice = {"kappa_star": 4, "indistinguishable": [0, 1, 2, 3, 4, 5], "band": {"within": 0.02, "kappas": [2, 3, 4, 5]},
-              "kappas": [{"kappa": 4, "speedup": 1.62}]}  # fmt: skip
+    advice = {
+        "kappa_star": 4,
+        "indistinguishable": [0, 1, 2, 3, 4, 5],
+        "band": {"within": 0.02, "kappas": [2, 3, 4, 5]},
+        "kappas": [{"kappa": 4, "speedup": 1.62}],
+    }
     own = export(advice, "vllm")
     assert own.settings["speculative_config"]["num_speculative_tokens"] == 4
     assert own.says == "use κ = 4 (num_speculative_tokens): 1.62x"

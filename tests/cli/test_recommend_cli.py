@@ -72,7 +72,7 @@ def test_the_answer_without_any_error_claims_no_sureness(answer):
         ((), "nothing given; allowed: exactly one of --emitted"),
         (("a.log", "--emitted", "2", "--kappa", "3"), "a log and --emitted given"),
         (("a.log", "--rounds", "9"), "--rounds goes with a figure"),
-        (("a.log", "b.log"), "2 sources"),
+        (("a.log", "a.log"), "2 sources"),
         (("missing.log",), "missing.log"),
         (("--emitted", "2"), "needs --kappa"),
         (("--survival", "0.5,0.8"), "never rises"),
@@ -95,7 +95,6 @@ def test_the_answer_without_any_error_claims_no_sureness(answer):
 )
 def test_what_cannot_be_answered_is_one_line_and_exit_code_2(answer, tmp_path, words, says):
     (tmp_path / "a.log").write_text(LINE)
-    (tmp_path / "b.log").write_text(LINE)
     code, out, err = answer("recommend", *words)
     assert (code, out) == (2, "")
     (line,) = err.splitlines()

@@ -32,9 +32,10 @@ from writers import (
 )
 
 import simspec
+from simspec.cli.main import main
 from simspec.evidence import gather
 from simspec.evidence.gather import Blocks, Kept, pooled
-from simspec.evidence.observed import LOG_LINE, NO_UNIT, REQUEST, Observed
+from simspec.evidence.observed import ENGINE, INTERVAL, LOG_LINE, NO_UNIT, REQUEST, Observed
 from simspec.evidence.source import Unknown
 
 NO_ROUNDS = {
@@ -55,6 +56,7 @@ NO_ROUNDS = {
     "eagle-medusa-eval": "nothing per step",
     "gpt-fast-summary": "without a number of rounds",
     "lmstudio-stats": "no number of rounds",
+    "spec-bench": "does not hold κ",
 }
 """Shape → words of the reason for which its samples hold no rounds."""
 UNITS = {"rounds-csv": NO_UNIT, "vllm-prometheus": NO_UNIT, "vllm-bench-serve": NO_UNIT,
@@ -142,6 +144,19 @@ def test_steps_of_a_request_keep_their_order_and_length(fit):
     assert (seen.rounds, seen.left_out) == (3, 1)  # a step without a draft
 
 
+def test_steps_in_which_nothing_was_drafted_are_no_rounds(fit):
+    record = {"num_spec_steps": 5, "num_draft_tokens": 0, "num_accepted_draft_tokens": 0,
+              "acceptance_histogram": [5]}  # fmt: skip
+    own = fit(lines(json.dumps({"id": "a", "metrics": {"speculative_decoding": record}})))
+    assert own.body["pooled"]["drafts"] == 5
+    assert isinstance(own.observed, Unknown)
+
+
+def test_a_length_beyond_all_drafts_is_refused(fit):
+    with pytest.raises(simspec.ParameterError, match="kappa = 70000 is out of range"):
+        fit(SAMPLES["spec-bench"], kappa=70_000)
+
+
 def test_per_step_lists_that_contradict_the_counts_are_refused(fit):
     record = {"num_spec_steps": 2, "num_draft_tokens": 6, "num_accepted_draft_tokens": 3, "num_spec_tokens": 3,
               "per_step_accepted": [3, 0], "per_step_drafted": [3, 2]}  # fmt: skip
@@ -159,18 +174,18 @@ def test_steps_without_lengths_are_in_order_where_every_draft_is_full(fit):
 def test_turns_of_a_question_are_generations_of_their_own(fit):
     row = json.loads(specbench(1, [2, 1, 4, 1, 3]))
     row["choices"][0] |= {"turns": ["…", "…"], "decoding_steps": [2, 3]}
-    own = fit(lines(json.dumps(row), specbench(2, [1, 1])))
+    own = fit(lines(json.dumps(row), specbench(2, [1, 1])), kappa=3)
     seen = same(own)
     assert seen.offsets.tolist() == [0, 2, 5, 7]
     assert seen.accepted.tolist() == [1, 0, 3, 0, 2, 0, 0]
     row["choices"][0]["decoding_steps"] = [2, 2]
-    own = fit(lines(json.dumps(row)))
+    own = fit(lines(json.dumps(row)), kappa=3)
     assert same(own).groups == 1
     assert any("turn" in text for text in own.ambiguous)
 
 
 def test_a_question_that_stands_twice_is_kept_once(fit):
-    seen = same(fit(lines(specbench(1, [2, 1, 4]), specbench(1, [1, 3]))))
+    seen = same(fit(lines(specbench(1, [2, 1, 4]), specbench(1, [1, 3])), kappa=3))
     assert seen.accepted.tolist() == [0, 2]
 
 
@@ -217,13 +232,20 @@ def test_a_request_whose_first_rows_have_no_draft_begins_anew(monkeypatch):
     assert own.observed().offsets.tolist() == [0, 2, 3]
 
 
-@pytest.mark.parametrize("text", [rounds_csv(DEEP), rounds_csv(DEEP, request=lambda i: f"r{i // 10}"),
-                                  lines(*(specbench(i, [1, 2, 4, 1]) for i in range(9))),
-                                  lines(*(vllm_request(SMALL, str(i)) for i in range(9)))])  # fmt: skip
-def test_what_does_not_fit_is_left_out_and_counted(fit, monkeypatch, text):
+def test_a_question_that_is_replaced_makes_room(fit, monkeypatch):
+    monkeypatch.setattr(simspec.evidence.readers.specbench, "MOST_KEPT", 15)
+    seen = same(fit(lines(*[specbench(1, [1, 2, 4, 1])] * 9), kappa=3))
+    assert (seen.rounds, seen.left_out) == (4, 0)
+
+
+@pytest.mark.parametrize(("text", "kappa"),
+                         [(rounds_csv(DEEP), None), (rounds_csv(DEEP, request=lambda i: f"r{i // 10}"), None),
+                          (lines(*(specbench(i, [1, 2, 4, 1]) for i in range(9))), 3),
+                          (lines(*(vllm_request(SMALL, str(i)) for i in range(9))), None)])  # fmt: skip
+def test_what_does_not_fit_is_left_out_and_counted(fit, monkeypatch, text, kappa):
     for module in (gather, simspec.evidence.readers.specbench):
         monkeypatch.setattr(module, "MOST_KEPT", 15)
-    own = fit(text)
+    own = fit(text, kappa=kappa)
     seen = own.observed
     assert seen.rounds > 0
     assert len(seen.drafted) <= 15
@@ -264,7 +286,7 @@ def test_counts_that_rise_give_no_rounds():
 def test_several_scrapes_are_blocks_of_time(fit):
     truths = [Truth(tuple(i * n for n in SMALL.histogram)) for i in (1, 2, 4)]
     seen = same(fit("".join(vllm_scrape({"0": truth, "1": truth}) for truth in truths)))
-    assert (seen.unit, seen.groups) == (LOG_LINE, 4)
+    assert (seen.unit, seen.groups) == (INTERVAL, 4)
 
 
 def test_totals_that_hold_more_than_the_requests_leave_the_rest_out(fit):
@@ -316,13 +338,36 @@ def test_columns_hold_what_a_draft_can_be():
         ("accepted,kappa,request\n2,4,a\n0,3,b\n", ("a", "b")),
         (lines(vllm_request(SMALL, "a"), vllm_request(OTHER, "b")), ("a", "b")),
         (lines(sglang_meta(SMALL, "a"), sglang_meta(OTHER, "b")), ("a", "b")),
-        (lines(specbench(1, [2, 1, 4]), specbench(2, [1, 3])), ("1", "2")),
         (lines(vllm_current(SMALL)), None),
         (lines(llamacpp_request(SMALL), llamacpp_request(OTHER, 2)), None),  # a task's number is no name
     ],
 )
 def test_requests_keep_the_name_the_source_gives_them(fit, text, names):
     assert fit(text).observed.names == names
+
+
+def test_steps_of_an_answer_file_are_no_rounds_until_kappa_is_given(fit, capsys, tmp_path):
+    """A step of two tokens may be a rejection of draft 2, or a draft of one: the longest step does not tell."""
+    text = lines(specbench(1, [2, 1, 4]), specbench(2, [1, 3]))
+    own = fit(text)
+    assert own.body["pooled"]["kappa"] == 3  # the figures say what they assume
+    assert own.assumes_kappa
+    assert "give --kappa" in own.observed.reason
+    assert fit(text, kappa=3).observed.names == ("1", "2")
+    assert not fit(text, kappa=3).assumes_kappa
+    for command in (["recommend", "--draft-cost", "0.1"], ["ab", str(tmp_path / "file")]):
+        assert main([command[0], str(tmp_path / "file"), *command[1:]]) == 2
+        assert "give --kappa" in capsys.readouterr().err
+    assert main(["explain", str(tmp_path / "file"), "--base-speed", "30", "--spec-speed", "50"]) == 0
+    said = capsys.readouterr().out
+    assert "E = 2.2" in said
+    assert "κ is not known: pass --kappa" in said
+    assert "break-even accepted" not in said
+
+
+def test_engines_of_a_scrape_are_engines_and_no_log_lines(fit):
+    seen = fit(vllm_scrape({"0": SMALL, "1": OTHER})).observed
+    assert (seen.unit, seen.groups) == (ENGINE, 2)
 
 
 SHARED = os.environ.get("SIMSPEC_LOG_SAMPLES")
@@ -338,6 +383,6 @@ def test_samples_hand_over_every_round(sidecar):
     if isinstance(own.observed, Unknown):
         survival = block.get("survival")
         assert own.observed.reason
-        assert not isinstance(survival, list) or "VARIABLE_DRAFT_LENGTH" in own.warn
+        assert not isinstance(survival, list) or "VARIABLE_DRAFT_LENGTH" in own.warn or own.assumes_kappa
     else:
         same(own)

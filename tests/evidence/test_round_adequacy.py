@@ -5,10 +5,11 @@ import pytest
 from rounds_played import beta_requests, curve, fixed, heuristic, hmm, iid, markov, two_kinds, without_order
 from scipy.stats import binom
 
-from simspec.evidence.adequacy import LEVEL, adequacy
+from simspec.evidence.adequacy import LEVEL, _chances, _score, adequacy
 from simspec.evidence.observed import Observed
 from simspec.evidence.round_fits import fit_rounds
 from simspec.evidence.round_sample import one_by_one
+from simspec.evidence.round_spread import spread_of
 
 FALSE_ALARM = 1e-6
 TRUE = {
@@ -38,6 +39,56 @@ def test_a_true_process_fails_as_often_as_stated():
     """All kinds together, 28 logs; a check of twice its stated false alarm would show in the deep one below."""
     failed = sum(failures(name, make, range(1, 5)) for name, make in TRUE.values())
     assert binom.sf(failed - 1, 4 * len(TRUE), LEVEL) > FALSE_ALARM
+
+
+def spreads(name, make, seeds):
+    """Two-sided p-values of the spread between requests, of logs from the process itself."""
+    out = []
+    for seed in seeds:
+        observed = make(seed)
+        found = adequacy(fit_rounds(observed, [name])[0], observed, seed).statistics
+        out += [own.p_value for own in found if own.name == "spread between requests"]
+    return np.array(out)
+
+
+def test_two_long_requests_of_one_rate_do_not_seem_to_differ():
+    """60 logs of 2 × 300 rounds: p ≤ 0.05 in 5% of them; 14 or more would be a false alarm of 1e-6."""
+    low = (spreads("i.i.d.", lambda seed: iid(seed, 0.7, 2, 300, fixed(4)), range(60)) <= 0.05).sum()
+    assert binom.sf(low - 1, 60, 0.05) > FALSE_ALARM
+
+
+def test_the_step_of_a_replicate_goes_where_a_fit_to_it_would():
+    """Spread of ten other logs from the process: by one step from the first log's fit, and by fits of their own.
+
+    Without the step group sums add up to anything, and the two differ by as much as the spread itself.
+    """
+    first = fit_rounds(iid(0, 0.7, 2, 300, fixed(4)), ["i.i.d."])[0]
+    for seed in range(1, 11):
+        other = iid(seed, 0.7, 2, 300, fixed(4))
+        stepped, refitted = (
+            spread_of(other, chance, *_score(fit, other, chance))
+            for fit in (first, fit_rounds(other, ["i.i.d."])[0])
+            for chance in [_chances(fit.ahead(other), other.drafted)]
+        )
+        usual = (stepped.centred[np.arange(600), other.accepted] ** 2).sum()
+        apart = stepped.of(other.accepted) - refitted.of(other.accepted, fitted=True)
+        assert abs(apart) < 0.1 * usual
+
+
+FEW = {
+    "2 long": ("i.i.d.", lambda seed: iid(seed, 0.7, 2, 600, fixed(4))),
+    "4 long": ("i.i.d.", lambda seed: iid(seed, 0.7, 4, 300, fixed(4))),
+    "10 of a chain": ("Markov", lambda seed: markov(seed, 0.7, 0.3, 10, 100, fixed(4))),
+}
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("case", FEW)
+def test_few_requests_seem_to_differ_as_often_as_stated(case):
+    """300 logs: p ≤ 0.05 in 15 of them; 36 or more, or none, would be a false alarm of 1e-6."""
+    low = (spreads(*FEW[case], range(2_000, 2_300)) <= 0.05).sum()
+    assert binom.sf(low - 1, 300, 0.05) > FALSE_ALARM
+    assert low > 0
 
 
 @pytest.mark.deep

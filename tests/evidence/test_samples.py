@@ -40,6 +40,7 @@ from writers import (
 )
 
 import simspec
+from simspec.evidence.block import Counts, alpha_from_mean, figures
 from simspec.evidence.readers import LINE_READERS, OBJECT_READERS, TABLE_READERS
 from simspec.evidence.show import shown
 from simspec.evidence.source import WARNINGS
@@ -351,9 +352,32 @@ def test_a_rate_that_no_count_has_gives_no_number(fit):
     assert "IDENTITY_BROKEN" in own["warn"]
 
 
+@pytest.mark.parametrize(("alpha", "rounds"), [(0.01, 161), (0.02, 100), (0.99, 100), (0.5, 100)])
+def test_e_of_counts_without_requests_is_covered_near_its_ends_too(alpha, rounds):
+    """1,000 logs at 95%, κ = 4: .91 or less has probability under 1e-6; the spread of lengths covers .82 at α = .01."""
+    rng = np.random.default_rng(12)
+    truth, hits = 1 + sum(alpha**j for j in range(1, 5)), 0
+    for _ in range(1000):
+        own = np.minimum(rng.geometric(1 - alpha, rounds) - 1, 4)
+        counts = Counts(4, rounds, 4 * rounds, int(own.sum()), [int((own > j).sum()) for j in range(4)])
+        low, high = figures(counts, 0.95)["intervals"]["mean_emitted_per_round"]
+        hits += low <= truth <= high
+    assert hits > 910
+    low, high = figures(Counts(3, 161, 483, 0, [0, 0, 0]), 0.95)["intervals"]["mean_emitted_per_round"]
+    assert (low, high) == (1.0, pytest.approx(1 + 3 * (1 - 0.025 ** (1 / 161)), abs=1e-9))
+
+
+def test_the_rate_of_a_mean_is_that_of_the_sum_however_long_the_draft():
+    for alpha, kappa in ((0.7, 4), (1 - 1e-9, 10_000), (1e-9, 3), (0.999, 10_000), (0.5, 1)):
+        mean = sum(alpha**j for j in range(1, kappa + 1))
+        assert alpha_from_mean(mean, kappa) == pytest.approx(alpha, rel=1e-7)
+    assert (alpha_from_mean(0.0, 3), alpha_from_mean(3.0, 3)) == (pytest.approx(0.0, abs=1e-15), pytest.approx(1.0))
+
+
 def test_a_statistics_line_belongs_to_one_window(fit):
     own = fit(lines(vllm_engine(running=2), vllm_mid(SMALL), vllm_mid(SMALL)))
     assert [row.get("running") for row in own["windows"]] == [2, None]
+    assert [row.get("generation_tok_s") for row in own["windows"]] == [100.0, None]
 
 
 def test_a_thousand_windows_are_listed_and_all_are_counted(fit):
@@ -394,7 +418,7 @@ def test_a_changing_kappa_keeps_segments_and_censors(fit):
     own = fit(lines(vllm_current(SMALL), vllm_current(DEEP)))
     assert own["pooled"]["kappa"] is None
     assert own["pooled"]["survival"] is None
-    assert "intervals" not in own["pooled"]
+    assert not {"survival", "cond_alpha"} & set(own["pooled"]["intervals"])
     assert [block["kappa"] for block in own["segments"]] == [3, 5]
     agrees(own["segments"][1], DEEP)
     assert {"KAPPA_CHANGED", "CENSORED_BY_KAPPA"} <= set(own["warn"])
@@ -692,7 +716,8 @@ def test_requests_in_the_log_cluster_the_intervals_if_they_are_all(fit):
     assert listed["pooled"]["intervals"]["method"].startswith("clustered by request")
     more = Truth(tuple(a + b for a, b in zip(BOTH.histogram, SMALL.histogram, strict=True)))
     some = fit(lines(llamacpp_request(SMALL), llamacpp_request(OTHER, 2), llamacpp_statistics(more)))
-    assert some["pooled"]["intervals"]["method"].startswith("binomial")
+    told = f"from the {BOTH.drafts} of {more.drafts} rounds that they hold"
+    assert some["pooled"]["intervals"]["method"].endswith(told)
 
 
 def test_requests_with_different_draft_lengths_have_no_common_survival(fit):
@@ -806,6 +831,7 @@ def test_decimal_commas_and_changing_kappa(fit):
     assert block["cond_alpha_given_offered"] == [0.75, 1.0, 10 / 15, 0.5]
     assert block["draft_ms_per_token"] == pytest.approx(2.0)
     assert block["verify_ms_base"] == pytest.approx(20.0)
+    assert block["draft_ms_per_round"] == pytest.approx(0.5 + 2.0 * 5.75)
     assert {"KAPPA_CHANGED", "CENSORED_BY_KAPPA"} == set(own["warn"])
 
 
@@ -954,3 +980,12 @@ def test_print_outs_are_sources_of_their_own_up_to_a_limit(fit, text, monkeypatc
     assert len(fit(3 * text)) == 3
     with pytest.raises(simspec.ParameterError, match="more than 3 print-outs"):
         fit(4 * text)
+
+
+def test_a_stop_token_that_cuts_the_last_round_of_sglang_is_said(fit):
+    """The histogram counts the round as it was, the field what was kept of it."""
+    own = fit(lines(sglang_meta(SMALL, spec_num_correct_drafts=SMALL.accepted - 2)))
+    agrees(own["pooled_with_histogram"], SMALL)
+    assert "IDENTITY_BROKEN" in own["warn"]
+    row = own["per_request"][0]
+    assert (row["accepted_by_histogram"], row["accepted_by_field"]) == (SMALL.accepted, SMALL.accepted - 2)

@@ -125,6 +125,21 @@ SHORT_BEGINNINGS = {"llamacpp-server-per-position": 3}
 """Beginnings that are those of any line: `0.06.895.980 I s`, a router's prefix that is seen for the first time."""
 
 
+def test_a_cut_line_far_behind_the_last_one_that_was_used_is_said(tmp_path):
+    """A megabyte of other lines lies between: the last block holds no mark at all."""
+    text = lines(vllm_current(SMALL)) + lines(*["x" * 99] * 30_000) + vllm_current(SMALL)[:30]
+    (tmp_path / "log").write_text(text)
+    (own,) = simspec.fit(tmp_path / "log")
+    assert own.warn["TRUNCATED_LINE_DROPPED"].endswith("first line 30002")
+
+
+def test_the_line_in_which_a_table_begins_is_named(tmp_path):
+    for before in (1, 30_000):
+        (tmp_path / "log").write_text(lines(vllm_current(SMALL), *["x" * 99] * before) + SAMPLES["rounds-csv"])
+        with pytest.raises(simspec.ParameterError, match=f"log:{before + 2}: a table"):
+            simspec.fit(tmp_path / "log")
+
+
 def test_a_whole_last_line_without_its_end_is_no_torn_line(tmp_path):
     text = lines(
         vllm_current(SMALL), vllm_current(OTHER), 'INFO:     127.0.0.1:49754 - "POST /v1/chat HTTP/1.1" 200 OK'

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from simspec.stats.clusters import share
+from simspec.stats.intervals import student
 from simspec.stats.request_sums import RequestSums, proportion_interval
 
 
@@ -92,3 +93,27 @@ def test_requests_of_different_depth_and_empty_ones():
     assert empty.conditional(1, 0.95) is None
     assert empty.survival(0, 0.95)[0] == 0.0
     assert empty.survival(0, 0.95)[1] > 0.5
+
+
+@pytest.mark.parametrize(("alpha", "count", "rounds"), [(0.01, 20, 10), (0.99, 10, 10), (0.6, 6, 40)])
+def test_the_mean_is_covered_near_its_ends_too(alpha, count, rounds):
+    """1,000 logs at 95%, κ = 4: .91 or less has probability under 1e-6; the spread alone covers < .9 at the ends."""
+    rng = np.random.default_rng(11)
+    truth, hits, blind = sum(alpha**j for j in range(1, 5)), [], []
+    for _ in range(1000):
+        sums = added([np.minimum(rng.geometric(1 - alpha, rounds) - 1, 4) for _ in range(count)], 4)
+        low, high = sums.mean_accepted(0.95)
+        error = sums._error(sums.accepted_sq, sums.accepted_rounds, sums.squares, sums.accepted, sums.rounds)
+        hits.append(low <= truth <= high)
+        blind.append(abs(sums.accepted / sums.rounds - truth) <= student(0.95, count) * error)
+    assert np.mean(hits) > 0.91
+    if alpha != 0.6:
+        assert np.mean(blind) < 0.9
+
+
+def test_nothing_accepted_is_no_certainty():
+    for sums in (added([np.zeros(20)] * 10), added([np.full(20, 3)] * 10)):
+        low, high = sums.mean_accepted(0.95)
+        mean = sums.accepted / sums.rounds
+        assert (low, high) == ((0.0, pytest.approx(3 * 0.308, abs=0.01)) if mean == 0 else (low, 3.0))
+        assert high - low == pytest.approx(3 * sums.survival(2, 0.95)[1] - 3 * sums.survival(2, 0.95)[0])

@@ -13,6 +13,13 @@ _CLOSING = re.compile(r"={20,}\s*$")
 _HEADING = re.compile(r"-+ ?([^-].*?) ?-+\s*$")
 _MOST_LINES = 20_000
 _VALUE = re.compile(r"\s*([^:]+?):\s+(\S.*?)\s*$")
+_TIMES = {"mean_tpot_ms": "Mean TPOT (ms)", "mean_itl_ms": "Mean ITL (ms)"}
+_WORK = {"input_tokens": "Total input tokens", "generated_tokens": "Total generated tokens"}
+_AT_ONCE = {
+    "concurrency": ("Maximum request concurrency", "Concurrency"),
+    "max_concurrency": ("Max request concurrency",),
+}
+"""Name of a figure → name in the print-out.  vLLM prints the concurrency asked for, SGLang also the one measured."""
 
 
 @dataclass
@@ -75,6 +82,25 @@ def number(block: Block, name: str, place: Place) -> float | None:
     if not value >= 0.0 or value > 1e15:
         place.refuse(f"{name}: {text[:40]!r}; allowed: a number ≥ 0")
     return value
+
+
+def printed(block: Block, place: Place) -> dict[str, float | int]:
+    """Times per token and per gap, the work done, and the requests at once, as far as they are printed."""
+    out: dict[str, float | int] = {}
+    for key, name in _TIMES.items():
+        value = number(block, name, place)
+        if value:  # 0.00: no request had a second token
+            out[key] = value
+    for key, name in _WORK.items():
+        tokens = count(block, name, place)
+        if tokens is not None:
+            out[key] = tokens
+    for key, names in _AT_ONCE.items():
+        own = next((name for name in names if block.fields.get(name, "not set") not in ("not set", "None")), None)
+        at_once = None if own is None else number(block, own, place)
+        if at_once:
+            out[key] = int(at_once) if at_once == int(at_once) else at_once
+    return out
 
 
 def count(block: Block, name: str, place: Place) -> int | None:

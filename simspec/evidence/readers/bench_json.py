@@ -13,12 +13,13 @@ from simspec.evidence.source import Source
 
 VLLM, SGLANG = "vllm-bench-json", "sglang-bench-json"
 _COMMON = {"output_throughput": "Output token throughput (tok/s)", "mean_itl_ms": "Mean ITL (ms)",
-           "mean_tpot_ms": "Mean TPOT (ms)"}  # fmt: skip
+           "mean_tpot_ms": "Mean TPOT (ms)", "total_input_tokens": "Total input tokens",
+           "total_output_tokens": "Total generated tokens"}  # fmt: skip
 _VLLM = {"spec_decode_num_drafts": "Drafts", "spec_decode_draft_tokens": "Draft tokens",
          "spec_decode_accepted_tokens": "Accepted tokens", "spec_decode_acceptance_length": "Acceptance length",
          "max_concurrency": "Maximum request concurrency"}  # fmt: skip
 _SGLANG = {"accept_length": "Accept length", "concurrency": "Concurrency",
-           "total_output_tokens": "Total generated tokens",
+           "max_concurrency": "Max request concurrency",
            "total_output_tokens_retokenized": "Total generated tokens (retokenized)"}  # fmt: skip
 """Key of the object → name in the print-out."""
 _RATE, _POSITIONS = "spec_decode_acceptance_rate", "spec_decode_per_position_acceptance_rates"

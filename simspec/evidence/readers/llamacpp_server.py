@@ -71,6 +71,9 @@ class LlamacppServer(LineReader):
     kept: Kept = field(default_factory=Kept)
     slack: int = 0
     without_drafts: int = 0
+    passes: int = 0
+    emitted: int = 0
+    untimed: int = 0
     requests: int = 0
     doubts: Doubts = field(default_factory=Doubts)
     source: Source = field(default_factory=lambda: Source(NEW, "llama.cpp llama-server"))
@@ -187,7 +190,11 @@ class LlamacppServer(LineReader):
                 "emitted_tokens": timed[2],
                 "drafts_upper": passes,
                 "mean_emitted_per_round_lower": timed[2] / passes,
+                "round_ms": timed[1] / passes,
             }
+            self.passes, self.emitted = self.passes + passes, self.emitted + timed[2]
+        else:
+            self.untimed += 1
         self.sums.add(Counts(0, 0, drafted, accepted))
         return row
 
@@ -339,7 +346,10 @@ class LlamacppServer(LineReader):
         if self.old:
             hidden = dict.fromkeys(("kappa", "drafts", "reached"), Unknown("the lines have no number of drafts"))
             self.source.say("KAPPA_UNKNOWN", "accepted and generated counts only")
-            return figures(self.sums, self.options.level, hidden)
+            out = figures(self.sums, self.options.level, hidden)
+            if self.passes and not self.untimed:  # as in the timings object: all passes, also those without a draft
+                out |= {"drafts_upper": self.passes, "mean_emitted_per_round": self.emitted / self.passes}
+            return out
         self.source.several_kappas(self.parts)
         return pooled_figures(self.parts.values(), self.options.level, self.by_request, self.slack)
 

@@ -39,6 +39,10 @@ class LmStudio(ObjectReader):
             place.refuse(f"{accepted} accepted of {total} drafts and {emitted} predicted tokens do not fit")
         seen = f"line {place.number}: {total} and {accepted + rejected + ignored}"
         self.source.check("total = accepted + rejected + ignored", total == accepted + rejected + ignored, seen)
+        prompt, both = own.count_or_none("promptTokensCount"), own.count_or_none("totalTokensCount")
+        if prompt is not None and both is not None:
+            seen = f"line {place.number}: {prompt} + {emitted} and {both}"
+            self.source.check("tokens = those of the prompt + predicted", prompt + emitted == both, seen)
         if ignored:
             self.doubts.add("IGNORED_DRAFTS", place, f"{ignored} of {total}")
         now = [total, accepted, rejected, ignored, emitted]

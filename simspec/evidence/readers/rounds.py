@@ -14,20 +14,14 @@ from simspec.evidence.gather import Kept
 from simspec.evidence.lines import Text
 from simspec.evidence.observed import NO_UNIT
 from simspec.evidence.readers.base import Options, Place
+from simspec.evidence.readers.round_columns import SWEEP, Columns, choose, has_rounds
 from simspec.evidence.readers.table import Body, TableReader, header
 from simspec.evidence.source import Source, Unknown
-from simspec.model.errors import did_you_mean, shown
+from simspec.model.errors import shown
 from simspec.stats.request_sums import RequestSums
 from simspec.text import clean
 
 CSV, PARQUET = "rounds-csv", "rounds-parquet"
-ACCEPTED = ("accepted", "num_accepted", "n_accepted", "accepted_tokens", "accepted_drafts", "akzeptiert")
-"""Names that say by themselves that drafts are counted, without the bonus token."""
-EMITTED = ("accept_len", "accept_length", "acceptance_length", "acc_len", "accept_lengths")
-"""Names that engines use with the bonus token and papers without: the caller or the rows must tell."""
-DRAFTED = ("kappa", "drafted", "num_draft_tokens", "draft_tokens", "gamma", "draft_len", "num_speculative_tokens")
-REQUEST = ("request", "request_id", "question_id", "req_id")
-TIMES = ("draft_ms", "verify_ms")
 FEWEST_EXAMINED = 6
 """Deep positions that fewer rounds reached are left out of the conditional rates."""
 MANY_ROUNDS = 100
@@ -37,17 +31,6 @@ _MOST_REQUESTS = 300_000
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """Which column holds what."""
-
-    accepted: str
-    drafted: str | int
-    bonus: bool | None
-    request: str | None
-    times: tuple[str, ...]
-
-
 @dataclass(eq=False)
 class Rounds(TableReader):
     """Rounds as pairs (drafted, accepted): all figures follow from how often each occurs."""
@@ -55,7 +38,7 @@ class Rounds(TableReader):
     shapes = (CSV, PARQUET)
     pairs: dict[int, int] = field(default_factory=dict)
     shape: str = CSV
-    columns: _Columns | None = None
+    columns: Columns | None = None
     drift: Drift = field(default_factory=Drift)
     requests: RequestSums = field(default_factory=RequestSums)
     kept: Kept = field(default_factory=Kept)
@@ -72,10 +55,7 @@ class Rounds(TableReader):
         if head.startswith(b"PAR1"):
             return True
         own = header(head)
-        if own is None:
-            return False
-        names = (*ACCEPTED, *EMITTED) if options.accepted is None else (options.accepted,)
-        return any(name in own.columns for name in names)
+        return own is not None and has_rounds(own.columns, options)
 
     def read(self, text: Text, place: Place) -> None:
         if text.head(4).startswith(b"PAR1"):
@@ -91,8 +71,10 @@ class Rounds(TableReader):
 
         own = header(text.head())
         assert own is not None
-        columns = self.columns = self._choose(own.columns, place)
-        kinds = {name: pa.string() if name == columns.request else pa.float64() for name in _names(columns)}
+        place.number = 1
+        columns = self.columns = choose(own.columns, self.options, place)
+        place.number = 0
+        kinds = {name: pa.string() if name == columns.request else pa.float64() for name in columns.names}
         body = Body(text, own, place)
         try:
             stream = csv.open_csv(
@@ -119,28 +101,11 @@ class Rounds(TableReader):
 
         try:
             file = parquet.ParquetFile(text.name)
-            columns = self.columns = self._choose(tuple(map(str, file.schema_arrow.names)), place)
-            for batch in file.iter_batches(batch_size=2**16, columns=list(_names(columns))):
+            columns = self.columns = choose(tuple(map(str, file.schema_arrow.names)), self.options, place)
+            for batch in file.iter_batches(batch_size=2**16, columns=list(columns.names)):
                 self._batch(batch, place)
         except (pa.ArrowException, OSError) as error:
             place.refuse(f"cannot be read as Parquet ({clean(str(error).splitlines()[0][:200])})")
-
-    def _choose(self, names: tuple[str, ...], place: Place) -> _Columns:
-        """Columns by the caller's word, else by names that leave no doubt."""
-        given = self.options
-        accepted = given.accepted or next((name for name in (*ACCEPTED, *EMITTED) if name in names), None)
-        if accepted is None:
-            place.refuse(f"no column of accepted lengths is known among {', '.join(names[:20])}; name it (--accepted)")
-        drafted = given.drafted if given.drafted is not None else given.kappa
-        drafted = drafted if drafted is not None else next((name for name in DRAFTED if name in names), None)
-        if drafted is None:
-            place.refuse("no column of drafts per round is known; name it or give a number (--drafted)")
-        request = given.request or next((name for name in REQUEST if name in names), None)
-        for name in (accepted, drafted, request):
-            if isinstance(name, str) and name not in names:
-                place.refuse(f"no column {shown(name)}{did_you_mean(name, names)}")
-        bonus = given.bonus_included if given.bonus_included is not None else (False if accepted in ACCEPTED else None)
-        return _Columns(accepted, drafted, bonus, request, tuple(name for name in TIMES if name in names))
 
     def _batch(self, batch: Any, place: Place) -> None:
         columns = self.columns
@@ -155,7 +120,8 @@ class Rounds(TableReader):
         kept = np.isfinite(lengths) & np.isfinite(drafted)
         rows = self.rows + np.flatnonzero(kept)
         self.rows, self.empty = self.rows + len(kept), self.empty + int((~kept).sum())
-        accepted, drafts = self._whole(lengths[kept], rows, place), self._whole(drafted[kept], rows, place)
+        accepted = self._whole(lengths[kept], columns.accepted, rows, place)
+        drafts = self._whole(drafted[kept], columns.drafted, rows, place)
         accepted = accepted - self._bonus(accepted, drafts, place)
         self._check(accepted, drafts, rows, place)
         _count(self.pairs, accepted, drafts)
@@ -187,11 +153,13 @@ class Rounds(TableReader):
             columns = self.columns = replace(columns, bonus=beyond)
         return int(bool(columns.bonus))
 
-    def _whole(self, values: NDArray[np.float64], rows: Ints, place: Place) -> Ints:
+    def _whole(self, values: NDArray[np.float64], column: str | int, rows: Ints, place: Place) -> Ints:
         good = (values == np.floor(values)) & (values >= 0) & (values <= LONGEST_DRAFT + 1)
         if not good.all():
             i = int(np.flatnonzero(~good)[0])
-            self._refuse(rows[i], f"{values[i]:g} is no whole number from 0 to {LONGEST_DRAFT}", place)
+            mean = f"; a table of means by κ is none of rounds: {SWEEP}" if values[i] != np.floor(values[i]) else ""
+            where = f" (column {shown(column)})" if isinstance(column, str) else ""
+            self._refuse(rows[i], f"{values[i]:g} is no whole number from 0 to {LONGEST_DRAFT}{where}{mean}", place)
         return values.astype(np.int64)
 
     def _check(self, accepted: Ints, drafts: Ints, rows: Ints, place: Place) -> None:
@@ -328,10 +296,12 @@ class Rounds(TableReader):
             )
 
     def _costs(self) -> dict[str, Any]:
-        """Times as straight lines over κ, by least squares."""
+        """Times as means, and as straight lines over κ, by least squares."""
         out: dict[str, Any] = {}
         for name, (n, x, xx, y, xy) in self.sums.items():
             stem = name.removesuffix("_ms")
+            if n:
+                out[f"{stem}_ms_per_round"] = y / n
             spread = n * xx - x * x
             if n < 3 or spread <= 0:
                 out[f"{stem}_ms_per_token"] = Unknown("κ does not vary, so time per token cannot be told from the rest")
@@ -340,12 +310,6 @@ class Rounds(TableReader):
             out[f"{stem}_ms_per_token"] = slope
             out[f"{stem}_ms_base"] = (y - slope * x) / n
         return out
-
-
-def _names(columns: _Columns) -> tuple[str, ...]:
-    drafted = () if isinstance(columns.drafted, int) else (columns.drafted,)
-    request = () if columns.request is None else (columns.request,)
-    return tuple(dict.fromkeys((columns.accepted, *drafted, *request, *columns.times)))
 
 
 def _numbers(column: Any, name: str, place: Place) -> NDArray[np.float64]:

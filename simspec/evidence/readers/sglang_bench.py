@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simspec.evidence.readers.base import Place
-from simspec.evidence.readers.bench import BenchReader, Block, count, number
+from simspec.evidence.readers.bench import BenchReader, Block, count, number, printed
 from simspec.evidence.source import Source, Unknown
 
 SHAPE = "sglang-bench-serving"
@@ -28,7 +28,7 @@ class SglangBench(BenchReader):
         length = number(block, "Accept length", place)
         tok_s = number(block, "Output token throughput (tok/s)", place)
         concurrency = number(block, "Concurrency", place)
-        pooled: dict[str, Any] = {"output_tok_s": tok_s}
+        pooled: dict[str, Any] = {"output_tok_s": tok_s} | printed(block, place)
         if concurrency is not None and tok_s:
             pooled["mean_tpot_ms_at_concurrency"] = round(1000.0 * concurrency / tok_s, 2)
         if length is None:

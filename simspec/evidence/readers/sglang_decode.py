@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from simspec.evidence.line_means import LineSums
 from simspec.evidence.readers.base import MOST_GROUPS, LineReader, Place, Seen, lines_in
 from simspec.evidence.source import Rows, Source, Unknown
 
@@ -58,6 +59,7 @@ class _Kind:
     kappas: dict[str, list[int]] = field(default_factory=lambda: {WITH_BONUS: [], DRAFT_ONLY: []})
     groups: dict[tuple[str, int, str], _Group] = field(default_factory=dict)
     idle: Seen = field(default_factory=Seen)
+    sums: LineSums = field(default_factory=LineSums)
 
 
 @dataclass(eq=False)
@@ -112,6 +114,7 @@ class SglangDecode(LineReader):
         row["accept_len"] = value
         kind.lines += 1
         kind.length += value
+        kind.sums.add(running, value)
         kind.least, kind.most = min(kind.least, running), max(kind.most, running)
         told: dict[str, int | None] = {}
         if rate is not None:
@@ -153,6 +156,7 @@ class SglangDecode(LineReader):
                 few = "length and rate, both rounded, allow no or several κ, or the rate's convention is open"
                 row["kappa_inferred"] = Unknown(few) if kappa is None else kappa
         kind.windows.put(own.body, "windows")
+        own.line_means, own.kappas = kind.sums.means(), tuple(sorted(set(kind.kappas.get(shape, []))))
         lengths = Unknown("lines hold means without counts: a pool needs the rounds of each line")
         names = ("drafts", "draft_tokens", "accepted_tokens", "mean_emitted_per_round", "survival", "cond_alpha")
         unknown: dict[str, Any] = dict.fromkeys((*names, "iid_alpha_mle_from_mean"), lengths)

@@ -16,6 +16,10 @@ from simspec.model.errors import shown
 from simspec.stats.request_sums import RequestSums
 
 SHAPE = "spec-bench"
+WHICH_KAPPA = Unknown(
+    "the file does not hold κ, and a step tells only what it emitted: a short one may be a rejection or a short draft; "
+    "give --kappa if every step drafted as many"
+)
 MOST_QUESTIONS = 200_000
 """Ids that are remembered, so that a row that stands twice counts once."""
 
@@ -116,7 +120,8 @@ class SpecBench(ObjectReader):
         longest = max((len(answer.histogram) for answer in self.answers.values()), default=1)
         kappa = self.options.kappa or longest - 1
         own.body["pooled"] = self._pooled(list(self.answers.values()), kappa, own)
-        own.observed = self._observed(kappa)
+        own.assumes_kappa = self.options.kappa is None
+        own.observed = WHICH_KAPPA if own.assumes_kappa else self._observed(kappa)
         if not self.apart:
             own.ambiguous.append("where one turn ends and the next begins is not in the file: turns are read as one")
         by_category: dict[str, list[_Answer]] = {}

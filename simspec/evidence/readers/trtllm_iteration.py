@@ -7,7 +7,9 @@ from typing import Any
 
 from simspec.evidence.block import Counts, figures
 from simspec.evidence.readers.base import MOST_GROUPS, Doubts, Fields, ObjectReader, Place
+from simspec.evidence.readers.trtllm_times import IterationTimes
 from simspec.evidence.source import Source, Unknown
+from simspec.stats.batch_means import BatchMeans
 
 SHAPE = "trtllm-iteration-stats"
 _SNAKE = {
@@ -18,6 +20,10 @@ _SNAKE = {
     "acceptanceLength": "acceptance_length",
     "attentionDpRank": "attention_dp_rank",
     "iterLatencyMS": "iter_latency_ms",
+    "draftOverhead": "draft_overhead",
+    "inflightBatchingStats": "inflight_batching_stats",
+    "numContextRequests": "num_context_requests",
+    "numGenRequests": "num_gen_requests",
 }
 _TOLERANCE = 1e-3
 
@@ -36,6 +42,8 @@ class TrtllmIteration(ObjectReader):
     latest: int | None = None
     lost: int = 0
     rows: int = 0
+    times: IterationTimes = field(default_factory=IterationTimes)
+    spread: BatchMeans = field(default_factory=BatchMeans)
     doubts: Doubts = field(default_factory=Doubts)
     source: Source = field(default_factory=lambda: Source(SHAPE, "TensorRT-LLM PyTorch backend /metrics"))
 
@@ -75,6 +83,8 @@ class TrtllmIteration(ObjectReader):
             self.drafted + drafted,
             self.accepted + accepted,
         )
+        self.spread.add(accepted, drafts)
+        self.times.add(row, own, drafts, drafted, accepted)
         self._kappa(number, drafted / drafts)
 
     def _kappa(self, number: int, kappa: float) -> None:
@@ -94,6 +104,14 @@ class TrtllmIteration(ObjectReader):
             unknown["kappa"] = Unknown(f"κ changes: {sorted(kappas)[:10]}" if kappas else "no row with drafts")
         counts = Counts(int(max(kappas, default=0)), self.drafts, self.drafted, self.accepted)
         out = figures(counts, self.options.level, unknown)
+        ends = self.spread.interval(self.options.level)
+        if ends is not None:
+            out["intervals"] = {
+                "level": self.options.level,
+                "method": f"between {self.spread.says} iterations (ratio estimator, Student's quantile)",
+                "mean_emitted_per_round": [1.0 + max(0.0, ends[0]), 1.0 + min(float(max(kappas)), ends[1])],
+            }
+        out |= self.times.tell(own)
         out["kappa_by_iteration"] = {
             f"{first}-{last}" if last > first else str(first): int(k) if k == int(k) else k
             for first, last, k in self.runs
@@ -113,8 +131,9 @@ class TrtllmIteration(ObjectReader):
         own.conventions = {
             "acceptanceLength": "bonus token included; 0 where nothing was drafted",
             "drafts": "requests with draft tokens, one draft each per iteration",
+            "iterLatencyMS": "time of a round where no request prefills; draftOverhead is the share of drafting in it",
         }
-        own.rules = ["rows of other ranks repeat rank 0 and are dropped", "lengths are weighted by requests"]
+        own.rules += ["rows of other ranks repeat rank 0 and are dropped", "lengths are weighted by requests"]
         return [own]
 
 
@@ -122,7 +141,8 @@ def _camel(record: dict[str, Any]) -> dict[str, Any]:
     """The record with the names of the camel-case generation."""
     names = {snake: camel for camel, snake in _SNAKE.items()}
     own = {names.get(key, key): value for key, value in record.items()}
-    stats = own.get("specDecodingStats")
-    if isinstance(stats, dict):
-        own["specDecodingStats"] = {names.get(key, key): value for key, value in stats.items()}
+    for part in ("specDecodingStats", "inflightBatchingStats"):
+        stats = own.get(part)
+        if isinstance(stats, dict):
+            own[part] = {names.get(key, key): value for key, value in stats.items()}
     return own

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from simspec.evidence.block import Counts, figures
 from simspec.evidence.gather import pooled
 from simspec.evidence.readers.base import Place
-from simspec.evidence.readers.bench import BenchReader, Block, count, number
+from simspec.evidence.readers.bench import BenchReader, Block, count, number, printed
 from simspec.evidence.source import Source, Unknown
 
 SHAPE = "vllm-bench-serve"
@@ -34,7 +34,7 @@ class VllmBench(BenchReader):
         if drafts is None and "Acceptance length" in block.fields:
             place.refuse("the print-out ending here has an acceptance length but no drafts: a form nobody knows")
         if drafts is None:
-            own.body["pooled"] = {"speculation": False, "output_tok_s": tok_s}
+            own.body["pooled"] = {"speculation": False, "output_tok_s": tok_s} | printed(block, place)
             own.say("NO_DRAFT_FIELDS", f"print-out in line {block.number}")
         else:
             own.body["pooled"] = self._pooled(own, block, drafts, place) | {"output_tok_s": tok_s}
@@ -58,13 +58,12 @@ class VllmBench(BenchReader):
         self._check(own, block, counts, rates, place)
         if rates:
             own.observed = pooled([(kappa, drafts, reached, drafted)])
-        itl, tpot = number(block, "Mean ITL (ms)", place), number(block, "Mean TPOT (ms)", place)
+        told = printed(block, place)
+        itl, tpot = told.get("mean_itl_ms"), told.get("mean_tpot_ms")
         if itl is not None and tpot:
             out["itl_over_tpot"] = round(itl / tpot, 3)
             own.say("ITL_IS_PER_ROUND", f"mean ITL {itl} ms, mean TPOT {tpot} ms")
-        concurrency = count(block, "Maximum request concurrency", place)
-        if concurrency is not None:
-            out["concurrency"] = concurrency
+        out |= told
         own.conventions = {
             "Acceptance length": "bonus token included",
             "Acceptance rate (%)": "accepted / drafted, in percent",

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from simspec.evidence.block import Counts, added, figures, pooled_figures
 from simspec.evidence.gather import Blocks
+from simspec.evidence.observed import ENGINE, INTERVAL
 from simspec.evidence.readers.base import MOST_GROUPS, Doubts, LineReader, Place
 from simspec.evidence.readers.exposition import Series, series
 from simspec.evidence.source import MOST_ROWS, Source, Unknown
@@ -204,6 +205,7 @@ class VllmPrometheus(LineReader):
         parts = [part for engine in self.totals.values() for part in engine.values()]
         own.body["pooled"] = self._total(parts)
         if all(part.kappa for part in parts):
+            self.blocks.unit = ENGINE if self.scrapes <= 2 else INTERVAL
             own.observed = self.blocks.observed()
         own.several_kappas({part.kappa for part in parts if part.drafts})
         if len(self.totals) > 1:

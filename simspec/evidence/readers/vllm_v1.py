@@ -262,7 +262,9 @@ class VllmV1(LineReader):
 
 def _row(batch: _Batch | None, rates: list[str], drafts: Drafts | None, drafted: int, accepted: int) -> dict[str, Any]:
     """What is listed of one window."""
-    row: dict[str, Any] = {} if batch is None else {"running": batch.running, "engine": batch.engine}
+    row: dict[str, Any] = {}
+    if batch is not None:
+        row = {"running": batch.running, "engine": batch.engine, "generation_tok_s": batch.throughput}
     if drafts is not None:
         row |= {"kappa": len(rates), "drafts": drafts.best, "drafts_exact": drafts.exact}
         row |= {"drafts_inferred": drafts.inferred, "survival": [float(rate) for rate in rates]}

@@ -1,0 +1,71 @@
+"""Which κ would each process choose that can be fitted to the rounds, and which of them do the rounds reject?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simspec.evidence.observed import Observed
+from simspec.evidence.processes import ProcessFits, fit_processes, rounds_of
+from simspec.evidence.round_models import MODELS
+from simspec.evidence.source import Unknown
+from simspec.model.errors import ParameterError
+
+Floats = NDArray[np.float64]
+LEFT_OUT = ("position", "hidden Markov")
+"""The counted curve itself, which says nothing beyond it; and a search of more than a second."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Rounds as one process explains them.
+
+    Attributes
+    ----------
+    name : str
+    tokens : float array (kappa_max + 1,)
+        E by κ under it alone.
+    adequate : bool
+        Whether the rounds leave it standing (`simspec.evidence.adequacy`).
+    bic : float
+    """
+
+    name: str
+    tokens: Floats
+    adequate: bool
+    bic: float
+
+
+def readings_of(
+    observed: Observed | None, kappa_max: int, seed: int = 1, known: ProcessFits | None = None
+) -> tuple[Reading, ...]:
+    """Every process that these rounds allow, least BIC first; none where there are no rounds, or too few.
+
+    Those ``known`` are not fitted again.
+
+    Examples
+    --------
+    >>> rounds = Observed.of_counts([(3, 1000, [700, 350, 175])])  # first drafts do better than later ones
+    >>> [(own.name, own.adequate) for own in readings_of(rounds, 4)][:1]
+    [('geometric tail', True)]
+    """
+    if observed is None or isinstance(rounds_of(observed), Unknown):
+        return ()
+    before = {} if known is None else {fit.name: fit for fit in known.fits}
+    names = [
+        model.name
+        for model in MODELS
+        if model.name not in LEFT_OUT and model.name not in before and model.why_not(observed) is None
+    ]
+    found = fit_processes(observed, names, seed)
+    checks = found.checks | ({} if known is None else known.checks)
+    out = []
+    for fit in sorted([*found.fits, *before.values()], key=lambda fit: fit.bic):
+        try:
+            tokens = np.array([1.0, *(fit.mean_tokens(kappa) for kappa in range(1, kappa_max + 1))])
+        except ParameterError:  # it ends before the longest draft asked for
+            continue
+        out.append(Reading(fit.name, tokens, checks[fit.name].adequate, fit.bic))
+    return tuple(out)
