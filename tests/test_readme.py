@@ -14,16 +14,24 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def clone(tmp_path, monkeypatch):
-    """A folder with the scenarios, as a clone has them."""
-    shutil.copytree(ROOT / "scenarios", tmp_path / "scenarios")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def blocks(kind):
     return re.findall(rf"```{kind}\n(.*?)```", README, re.DOTALL)
+
+
+def shell(command, cwd):
+    """As a reader's shell runs it, with the simspec of this Python."""
+    ours = f'simspec() {{ {shlex.quote(sys.executable)} -m simspec.cli.main "$@"; }}'
+    return subprocess.run(["bash", "-c", f"{ours}\n{command}"], capture_output=True, text=True, cwd=cwd)
+
+
+@pytest.fixture
+def clone(tmp_path, monkeypatch):
+    """A folder with the scenarios, as a clone has them, and the files that the README says to paste."""
+    shutil.copytree(ROOT / "scenarios", tmp_path / "scenarios")
+    monkeypatch.chdir(tmp_path)
+    for block in blocks("bash"):
+        assert shell(block, tmp_path).returncode == 0
+    return tmp_path
 
 
 def steady(text):
@@ -34,9 +42,9 @@ def steady(text):
 @pytest.mark.parametrize("block", blocks("console"), ids=lambda b: b.splitlines()[0][2:40])
 def test_a_console_example_prints_what_it_says(block, clone):
     command, _, expected = block.partition("\n")
-    words = shlex.split(command.removeprefix("$ simspec "))
-    done = subprocess.run([sys.executable, "-m", "simspec.cli.main", *words], capture_output=True, text=True, cwd=clone)
+    done = shell(command.removeprefix("$ "), clone)
     assert done.returncode == (1 if '"error"' in expected else 0), done.stderr
+    assert "simspec: " not in done.stderr
     assert steady(done.stdout) == steady(expected)
 
 
@@ -71,7 +79,7 @@ def test_documents_name_every_shipped_scenario_and_public_function():
 
     for file in (ROOT / "scenarios").glob("*.toml"):
         assert f"`{file.stem}`" in README
-    for name in ("exact", "simulate", "sweep", "validate", "read"):
+    for name in ("exact", "simulate", "sweep", "validate", "read", "fit", "explain", "costs", "recommend", "export", "ab"):
         assert name in simspec.__all__
         assert f"simspec.{name}" in README
 

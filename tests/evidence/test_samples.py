@@ -784,6 +784,11 @@ def test_kappa_of_an_answer_file_may_be_given_but_not_below_a_step(fit):
     assert "IDENTITY_BROKEN" in short["warn"]
 
 
+def test_a_rate_that_breaks_the_sum_of_an_offline_print_out_is_said(fit):
+    own = fit(SAMPLES["vllm-offline-example"].replace("token 1: 0.35", "token 1: 0.035"))
+    assert "IDENTITY_BROKEN" in own["warn"]
+
+
 def test_eagle_steps_are_one_more_than_the_last_index(fit):
     own = fit(SAMPLES["eagle-medusa-eval"])["pooled"]
     assert (own["drafts"], own["mean_emitted_per_round"], own["kappa"]) == (30, 3.5, None)

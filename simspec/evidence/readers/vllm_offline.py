@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from simspec.evidence.block import Counts, figures
 from simspec.evidence.gather import pooled
@@ -65,7 +66,7 @@ class VllmOffline(LineReader):
         counts_of = Counts(len(rates), drafts, drafted, accepted, [round(float(rate) * drafts) for rate in rates])
         unknown, slack = {}, 0
         if rates:
-            slack = int(drafts * 0.5 * 10.0 ** -len(rates[0].partition(".")[2]) + 0.5)
+            slack = int(drafts * 0.5 * 10.0 ** -_decimals(rates) + 0.5)
         else:
             unknown = dict.fromkeys(("kappa", "reached"), Unknown("the print-out has no acceptance by token"))
             own.say("KAPPA_UNKNOWN", "no acceptance by token")
@@ -81,7 +82,11 @@ class VllmOffline(LineReader):
             )
             if rates and accepted and drafts * len(rates) == drafted:
                 told = drafts_of(accepted, drafted, f"{counted:.2f}", rates)
-                own.check("accepted = drafts·ΣS_j", told.best == drafts, f"rates {', '.join(rates)}")
+                off = abs(accepted - drafts * sum(map(float, rates)))
+                holds = told.best == drafts and off <= len(rates) * (0.5 * drafts * 10.0 ** -_decimals(rates) + 1e-6)
+                own.check("accepted = drafts·ΣS_j", holds, f"rates {', '.join(rates)}")
+            falls = all(float(a) >= float(b) for a, b in pairwise(rates))
+            own.check("acceptance at token 0 ≥ token 1 ≥ …", falls, f"rates {', '.join(rates)}")
         own.conventions = {
             "mean acceptance length": "bonus token included",
             "acceptance at token j": "survival, counted from 0, over all drafts",
@@ -90,3 +95,8 @@ class VllmOffline(LineReader):
 
     def finish(self) -> list[Source]:
         return self.sources
+
+
+def _decimals(rates: list[str]) -> int:
+    """Fewest decimals of printed rates: how exact they are."""
+    return min(len(rate.partition(".")[2]) for rate in rates)
