@@ -79,7 +79,19 @@ def test_documents_name_every_shipped_scenario_and_public_function():
 
     for file in (ROOT / "scenarios").glob("*.toml"):
         assert f"`{file.stem}`" in README
-    for name in ("exact", "simulate", "sweep", "validate", "read", "fit", "explain", "costs", "recommend", "export", "ab"):
+    for name in (
+        "exact",
+        "simulate",
+        "sweep",
+        "validate",
+        "read",
+        "fit",
+        "explain",
+        "costs",
+        "recommend",
+        "export",
+        "ab",
+    ):
         assert name in simspec.__all__
         assert f"simspec.{name}" in README
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from simspec.advice.effort import NEAR, Effort, effort_of
 from simspec.advice.posterior import TokensPosterior
 from simspec.advice.request_mix import request_mix
+from simspec.evidence.cost_draws import possible_draws
 from simspec.evidence.round_costs import RoundCosts
 from simspec.model.errors import ParameterError
 
@@ -35,6 +37,10 @@ class Choice:
     allowed : bool array (options,)
         What a latency limit leaves.
     level : float
+    flat : float
+        The choice is among options that lose at most this share of the best single estimate.
+    redrawn : float
+        Share of the drawn costs in which a round was cheaper than a plain step, and which were drawn again.
     """
 
     options: tuple[int, ...]
@@ -45,6 +51,8 @@ class Choice:
     cost_draws: Floats
     allowed: NDArray[np.bool_]
     level: float
+    flat: float = 1.0
+    redrawn: float = 0.0
 
     @functools.cached_property
     def _best(self) -> Floats:
@@ -52,8 +60,9 @@ class Choice:
 
     @functools.cached_property
     def regret(self) -> Floats:
-        """Expected loss of each option against the best of its draw, as a share of it."""
-        return np.asarray((1.0 - self.draws / self._best[:, None]).mean(axis=0))
+        """Expected loss of each option against the best of its draw that keeps the limit; NaN over the limit."""
+        lost = (1.0 - self.draws / self._best[:, None]).mean(axis=0)
+        return np.where(self.allowed, lost, np.nan)
 
     @functools.cached_property
     def probability(self) -> Floats:
@@ -64,8 +73,9 @@ class Choice:
 
     @functools.cached_property
     def chosen(self) -> int:
-        """Index of the option with the least expected regret; of equal ones the first."""
-        regret = np.where(self.allowed, self.regret, np.inf)
+        """Index of the option with the least expected regret of those in the flat band; of equal ones the first."""
+        near = np.isin(self.options, self.within(self.flat))
+        regret = np.where(near, self.regret, np.inf)
         return int(np.flatnonzero(regret <= regret.min() + _TIE)[0])
 
     @property
@@ -115,16 +125,17 @@ class Choice:
             raise ParameterError(
                 "p99", "no κ keeps the limit, and neither does switching off: raise it, or ask for less"
             )
-        return Choice(
-            self.options, self.tokens, self.round_cost, self.speedup, self.draws, self.cost_draws, allowed, self.level
-        )  # fmt: skip
+        return dataclasses.replace(self, allowed=allowed)
 
 
-def compare(posterior: TokensPosterior, costs: RoundCosts, level: float, count: int, seed: int) -> Choice:
+def compare(
+    posterior: TokensPosterior, costs: RoundCosts, level: float, count: int, seed: int, flat: float = 1.0
+) -> Choice:
     """Off and every κ whose cost is known, under the same draws.
 
     κ = 0 (the loop runs and drafts nothing) is an option only where its cost was given or measured: a line fitted to
     κ ≥ 1 does not say what an empty round costs.  Neither is a κ at which that line falls below a plain step.
+    ``flat`` is the share of the best single estimate that the chosen option may lose.
 
     Examples
     --------
@@ -144,7 +155,7 @@ def compare(posterior: TokensPosterior, costs: RoundCosts, level: float, count: 
     count = count if noisy or not posterior.sure else 1
     rows = np.arange(count) % len(posterior.draws)
     tokens = posterior.draws[rows][:, kappas]
-    paid = costs.draws(kappas, count, seed)
+    paid, redrawn = possible_draws(costs, kappas, count, seed)
     price = np.array([costs.at(kappa) for kappa in kappas])
     if costs.rollback:
         paid = paid + costs.rollback * (1.0 - _full(posterior, posterior.draws[rows], kappas))
@@ -161,6 +172,8 @@ def compare(posterior: TokensPosterior, costs: RoundCosts, level: float, count: 
         cost_draws=np.concatenate([off, paid], axis=1),
         allowed=np.ones(len(kappas) + 1, np.bool_),
         level=level,
+        flat=flat,
+        redrawn=redrawn,
     )
 
 

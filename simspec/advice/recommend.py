@@ -15,7 +15,9 @@ from simspec.advice.kappa_grid import Cell, at_context, grid_advice
 from simspec.advice.latency_limit import gap_limit, token_limit
 from simspec.advice.posterior import TokensPosterior, tokens_posterior
 from simspec.advice.recommendation import Recommendation
+from simspec.evidence.cost_points import ROOFLINE
 from simspec.evidence.recognise import fit
+from simspec.evidence.roofline import TRUSTED
 from simspec.evidence.round_costs import CostGrid, Load, RoundCosts
 from simspec.evidence.source import Source
 from simspec.model import Cost
@@ -141,7 +143,7 @@ class _Seen:
 
 def _at_load(seen: _Seen, cell: RoundCosts, wish: _Wish) -> Recommendation:
     posterior = seen.posterior
-    choice = compare(posterior, cell, wish.level, DRAWS, wish.seed)
+    choice = compare(posterior, cell, wish.level, DRAWS, wish.seed, wish.within)
     alike = None
     if posterior.alike is not None:
         alike = compare(dataclasses.replace(posterior, draws=posterior.alike), cell, wish.level, DRAWS, wish.seed)
@@ -162,7 +164,17 @@ def _at_load(seen: _Seen, cell: RoundCosts, wish: _Wish) -> Recommendation:
 def _cost_at(grid: CostGrid, batch: float | None, context: float | None) -> RoundCosts:
     """Costs that know no context hold at all of them."""
     loaded = grid.surface is not None or any(own is not None for _, own in grid.loads)
-    return grid.at(batch, context if loaded else None)
+    own = grid.at(batch, context if loaded else None)
+    missed = getattr(grid.surface, "largest_residual", 0.0)
+    if own.model == ROOFLINE and missed > TRUSTED:
+        where = ", ".join(f"{n} {v:g}" for n, v in (("batch", own.batch), ("context", own.context)) if v is not None)
+        raise ParameterError(
+            "costs",
+            f"costs at {where} would come from a roofline that misses a row by {missed:.0%}, and beyond {TRUSTED:.0%} "
+            "it says nothing of other loads: measure plain decoding and rounds there, or ask for loads measured so "
+            "(--batch, --context)",
+        )
+    return own
 
 
 def _loads(batches: Sequence[float] | None, contexts: Sequence[float] | None, grid: CostGrid) -> list[Load]:

@@ -181,6 +181,11 @@ class Recommendation:
     def assumptions(self) -> list[str]:
         """What the answer rests on."""
         lines = [self.posterior.method, *self.posterior.notes, *self.costs.notes]
+        if self.choice.redrawn > 0.0:
+            lines.append(
+                f"{max(self.choice.redrawn, 0.001):.1%} of the drawn costs had a round cheaper than a plain step, which "
+                "none can be: drawn again"
+            )
         if self.choice.kappa == self.choice.options[-1] > 0 and len(self.choice.options) > 2:
             lines.append(f"κ = {self.choice.kappa} is the longest considered: the best may lie beyond (--kappa-max)")
         lost = sorted(set(range(1, len(self.posterior.tokens))) - set(self.choice.options))

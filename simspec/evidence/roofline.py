@@ -17,13 +17,17 @@ WEIGHTS, CONTEXT, COMPUTE, ROUND, DRAFT, DRAFT_CONTEXT = range(6)
 NAMES = ("weights_ms", "kv_ms", "compute_ms", "round_ms", "draft_ms", "draft_kv_ms")
 MEANING = (
     "reading the weights, per step",
-    "reading the cache, per request and token of context",
+    "reading the cache, per request and token of context (per request where no context was stated)",
     "arithmetic, per token of the pass",
     "a round of speculation, beyond its pass and drafts",
     "one draft of the whole batch",
     "one draft, per request and token of context",
 )
 LONGEST = 64
+UNSTATED = 1.0
+"""Tokens of context of a request whose context no row states: what grows with the batch is then per request."""
+TRUSTED = 0.15
+"""A roofline that misses a row by more says nothing of loads that were not measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +98,7 @@ class Roofline:
         if not batch >= 1.0 or not (context is None or context >= 0.0):
             raise ParameterError("batch", f"batch = {batch}, context = {context}; allowed: 1 ≤ batch, 0 ≤ context")
         kappas = np.arange(LONGEST + 1.0)
-        asked = np.stack([np.full_like(kappas, batch), np.full_like(kappas, context or 0.0), kappas], axis=1)
+        asked = np.stack([np.full_like(kappas, batch), np.full_like(kappas, _context(context)), kappas], axis=1)
         memory, compute = design_of(asked)
         bound = (compute @ self.values > memory @ self.values)[:, None]
         active = np.where(bound, compute, memory)
@@ -102,13 +106,13 @@ class Roofline:
         if ms[0] <= 0.0:
             raise ParameterError("batch", f"batch = {batch:g}: plain decoding would take no time by the roofline")
         spread = active @ self.spread  # of the ms: R shares the plain step's errors, which cancel in part
-        beyond = batch > self.loads[0] or (context or 0.0) > self.loads[1]
+        beyond = batch > self.loads[0] or _context(context) > self.loads[1]
         relative = spread / ms[0] - (ms / ms[0] ** 2)[:, None] * spread[0]
         return RoundCosts(
             "roofline", kappas, ms / ms[0] + self.draft_cost * kappas, relative, freedom=self.freedom,
             plain_ms=float(ms[0]), seen=(0.0, 0.0) if beyond else (1.0, self.loads[2]),
-            notes=tuple(self._notes(batch, context or 0.0)), origin=self.origin, batch=batch, context=context,
-            draft=self._draft(batch, context or 0.0, float(ms[0])),
+            notes=tuple(self._notes(batch, _context(context))), origin=self.origin, batch=batch, context=context,
+            draft=self._draft(batch, _context(context), float(ms[0])),
         )  # fmt: skip
 
     def _draft(self, batch: float, context: float, plain: float) -> float | None:
@@ -123,6 +127,8 @@ class Roofline:
         for name, asked, most in (("batch", batch, self.loads[0]), ("context", context, self.loads[1])):
             if asked > most:
                 notes.append(f"extrapolated: {name} {asked:g} is beyond the {most:g} measured")
+        if self.largest_residual > TRUSTED:
+            notes.append(f"the roofline misses a row by {self.largest_residual:.0%}")
         if self.ridge_above is not None:
             notes.append(f"no row was bound by compute: beyond {self.ridge_above:g} tokens per step R may be higher")
         return notes
@@ -159,6 +165,10 @@ class Roofline:
             (float(batch), float(context), float(kappa)), bool(own["draft_known"]),
             float(own["draft_cost"]), str(own["origin"]),
         )  # fmt: skip
+
+
+def _context(context: float | None) -> float:
+    return UNSTATED if context is None else context
 
 
 def design_of(loads: Floats, passes: NDArray[np.bool_] | None = None) -> tuple[Floats, Floats]:

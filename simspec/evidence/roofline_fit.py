@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simspec.evidence.cost_rows import EITHER, LOOP, PLAIN, VERIFY, Timed
-from simspec.evidence.roofline import NAMES, Roofline, design_of
+from simspec.evidence.roofline import NAMES, UNSTATED, Roofline, design_of
 from simspec.evidence.round_costs import Floats
 from simspec.model.errors import ParameterError
 
@@ -92,7 +92,9 @@ def _loads(rows: Sequence[Timed]) -> Floats:
             raise ParameterError(
                 "tok_s", f"{row.place}: tok_s at batch {row.batch:g}: name it tok_s_per_request or tok_s_total"
             )
-    loads = np.array([[row.batch, row.context or 0.0, _made(row)] for row in rows], np.float64)
+    loads = np.array(
+        [[row.batch, UNSTATED if row.context is None else row.context, _made(row)] for row in rows], np.float64
+    )
     if len(np.unique(loads, axis=0)) < 3:
         raise ParameterError("model", "a roofline needs at least three different loads (batch, context, κ)")
     return loads
@@ -139,7 +141,7 @@ def _errors(
         unknown["weights_ms"] = unknown["kv_ms"] = "every row is bound by compute"
     if len(np.unique(loads[:, 2][loads[:, 2] > 0.0])) < 2:
         unknown["round_ms"] = unknown["draft_ms"] = "one κ: a fixed cost per round and drafting cannot be told apart"
-    if not loads[:, 1].any():
+    if not loads[:, 1].any():  # stated, as 0
         unknown["kv_ms"] = unknown["draft_kv_ms"] = "no context was given: what grows with it is in the rest"
     columns = np.flatnonzero(free)
     size = np.linalg.norm(scaled[:, columns], axis=0)

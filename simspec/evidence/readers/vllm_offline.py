@@ -72,6 +72,8 @@ class VllmOffline(LineReader):
             own.say("KAPPA_UNKNOWN", "no acceptance by token")
         own.body["pooled"] = figures(counts_of, self.options.level, unknown, slack=slack)
         if rates:
+            if drafted < len(rates) * drafts:
+                own.say("VARIABLE_DRAFT_LENGTH", f"{drafted} drafted in {drafts} drafts of up to {len(rates)}")
             own.observed = pooled([(len(rates), drafts, counts_of.reached, drafted)])
         if drafts:
             counted = 1.0 + accepted / drafts
