@@ -169,7 +169,7 @@ def _both(first: Run, second: Run, level: float, detect: float | None) -> AB:
     return AB(
         first, second, level, kappa, "round" if blind else " or ".join(sorted(units)), pairs, (*rows, *more), joint,
         math.nan if joint is None else p[-1],
-        None if mean is None else _power(mean, level), detect,
+        None if mean is None else _power(mean, level, kappa), detect,
         None if mean is None else _needed(mean, first, second, detect, level),
         {effect: _at_effect(mean, effect) for effect in EFFECTS} if mean is not None and blind else {},
         seen, tuple(notes), bool(p_of), any(own <= 1.0 - level for own in seen_p),
@@ -238,7 +238,10 @@ def _at_effect(change: Change, effect: float) -> float:
     return Change(change.a, change.b, change.difference, math.nan, math.nan, error, change.freedom).p_value
 
 
-def _power(change: Change, level: float) -> Power | None:
+def _power(change: Change, level: float, kappa: int | None = None) -> Power | None:
+    """None where a run accepted nothing or everything: its units show no spread, so that the error is the other's."""
+    if kappa is not None and {change.a, change.b} & {1.0, kappa + 1.0}:
+        return None
     return power(change.error, change.freedom, level) if 0.0 < change.error < math.inf else None
 
 

@@ -98,7 +98,7 @@ def _nothing(seen: _Seen) -> Fault | None:
     bound = 1.0 - (1.0 - seen.level) ** (1.0 / rounds)
     chance = None if seen.other is None else (1.0 - seen.other) ** rounds
     says = f"no draft was accepted in {plural(rounds, 'round')}, E is exactly 1: α of the first draft is below "
-    says += f"{number(bound)} ({seen.level:.0%})"
+    says += f"{number(bound)} ({seen.level:.0%}, each round for itself)"
     if chance is not None:
         says += f"; at the other run's α = {number(seen.other or 0.0, 3)} this has probability {_odds(chance)}"
     broken = bound < WORTHLESS or (chance is not None and chance < CHANCE)

@@ -17,14 +17,13 @@ from simspec.evidence.kappa_seen import check_kappa
 from simspec.evidence.line_means import LineMeans
 from simspec.evidence.observed import Observed
 from simspec.evidence.source import Source, Unknown
-from simspec.model import Iid
+from simspec.model import KAPPA_LIMIT, Iid
 from simspec.model.errors import ParameterError
 from simspec.stats.intervals import student
 from simspec.stats.request_sums import proportion_interval
 from simspec.text import number
 
 Interval = tuple[float, float]
-KAPPA_LIMIT = 1000
 LEAST_PERCENT = 2.0
 """A share above 1 is a percentage from here on; below, a rate that counts the bonus token is the likelier reason."""
 _SLACK = 1e-9
@@ -258,7 +257,7 @@ def acceptance_of_numbers(
     Parameters
     ----------
     kappa : int, optional
-        Draft length at which they were seen, 1 ≤ kappa ≤ 1000; the length of the list where there is one.
+        Draft length at which they were seen, 1 ≤ kappa ≤ 256; the length of the list where there is one.
     emitted : float
         E, tokens per round with the bonus token, 1 ≤ E ≤ kappa + 1; needs ``kappa``.
     alpha : float

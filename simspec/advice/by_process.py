@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from simspec.evidence.observed import Observed
 from simspec.evidence.processes import ProcessFits, fit_processes, rounds_of
+from simspec.evidence.round_fits import RoundFit
 from simspec.evidence.round_models import MODELS
 from simspec.evidence.source import Unknown
 from simspec.model.errors import ParameterError
 
 Floats = NDArray[np.float64]
-LEFT_OUT = ("position", "hidden Markov")
-"""The counted curve itself, which says nothing beyond it; and a search of more than a second."""
+HIDDEN = "hidden Markov"
+"""Left out: a search of more than a second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,16 +27,19 @@ class Reading:
     ----------
     name : str
     tokens : float array (kappa_max + 1,)
-        E by κ under it alone.
+        E by κ under it alone; NaN beyond ``up_to``.
     adequate : bool
         Whether the rounds leave it standing (`simspec.evidence.adequacy`).
     bic : float
+    up_to : int or None
+        Longest draft that it says something of; None: any.
     """
 
     name: str
     tokens: Floats
     adequate: bool
     bic: float
+    up_to: int | None = None
 
 
 def readings_of(
@@ -57,15 +61,27 @@ def readings_of(
     names = [
         model.name
         for model in MODELS
-        if model.name not in LEFT_OUT and model.name not in before and model.why_not(observed) is None
+        if model.name != HIDDEN and model.name not in before and model.why_not(observed) is None
     ]
     found = fit_processes(observed, names, seed)
     checks = found.checks | ({} if known is None else known.checks)
     out = []
     for fit in sorted([*found.fits, *before.values()], key=lambda fit: fit.bic):
-        try:
-            tokens = np.array([1.0, *(fit.mean_tokens(kappa) for kappa in range(1, kappa_max + 1))])
-        except ParameterError:  # it ends before the longest draft asked for
+        tokens = _tokens(fit, kappa_max)
+        up_to = None if len(tokens) > kappa_max else len(tokens) - 1
+        if up_to == 0:
             continue
-        out.append(Reading(fit.name, tokens, checks[fit.name].adequate, fit.bic))
+        whole = np.array([*tokens, *[np.nan] * (kappa_max + 1 - len(tokens))])
+        out.append(Reading(fit.name, whole, checks[fit.name].adequate, fit.bic, up_to))
     return tuple(out)
+
+
+def _tokens(fit: RoundFit, kappa_max: int) -> list[float]:
+    """E at κ = 0, 1, … as far as the process goes: one rate by position ends with the last position seen."""
+    out = [1.0]
+    for kappa in range(1, kappa_max + 1):
+        try:
+            out.append(fit.mean_tokens(kappa))
+        except ParameterError:
+            break
+    return out

@@ -12,6 +12,7 @@ class Cell:
     """Advice for one load: κ (0 is off), and where known the speed-up of every κ, and of plain decoding.
 
     ``speedups[0]`` is a round without a draft inside the speculative loop, which may be slower than ``off``.
+    ``regrets`` and ``off_regret`` are expected losses, where the advice holds them.
     """
 
     kappa: int
@@ -19,6 +20,8 @@ class Cell:
     context: int | None = None
     speedups: Mapping[int, float] = field(default_factory=dict)
     off: float = 1.0
+    regrets: Mapping[int, float] = field(default_factory=dict)
+    off_regret: float | None = None
 
     @property
     def where(self) -> str:

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simspec.advice.export_parts import Advice, Cell
+from simspec.model import KAPPA_LIMIT
 from simspec.model.errors import ParameterError, shown
 from simspec.text import kappa_set
-
-KAPPA_LIMIT = 1000
 
 
 def advice_of(recommendation: Mapping[str, Any], kappa: int | None = None) -> Advice:
@@ -99,7 +98,9 @@ def _cell(own: Any, i: int) -> Cell:
     kappa = _kappa(own, "kappa", f"grid[{i}].")
     speedups = _speedups(own.get("kappas", ()), f"grid[{i}].kappas")
     off = _speedup(own.get("plain_or_off_speedup"), f"grid[{i}].plain_or_off_speedup")
-    return Cell(kappa, at[0], at[1], speedups, 1.0 if off is None else off)
+    regrets = _regrets(own.get("kappas", ()), f"grid[{i}].kappas")
+    lost = _regret(own.get("plain_or_off_regret"), f"grid[{i}].plain_or_off_regret")
+    return Cell(kappa, at[0], at[1], speedups, 1.0 if off is None else off, regrets, lost)
 
 
 def _load(own: Mapping[str, Any], name: str, i: int) -> int | None:
@@ -131,6 +132,26 @@ def _speedups(entries: Any, name: str) -> dict[int, float]:
             if speedup is not None:
                 out[_kappa(own, "kappa", f"{name}[{i}].")] = speedup
     return out
+
+
+def _regrets(entries: Any, name: str) -> dict[int, float]:
+    """Expected loss by κ, where known; none is known over a latency limit."""
+    out: dict[int, float] = {}
+    for i, own in enumerate(_list(entries, name)):
+        regret = (
+            _regret(own.get("expected_regret"), f"{name}[{i}].expected_regret") if isinstance(own, Mapping) else None
+        )
+        if regret is not None:
+            out[_kappa(own, "kappa", f"{name}[{i}].")] = regret
+    return out
+
+
+def _regret(value: Any, name: str) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value < 1.0:
+        raise ParameterError(name, f"{name} = {shown(value)} is out of range; allowed: 0 ≤ loss < 1")
+    return float(value)
 
 
 def _speedup(value: Any, name: str) -> float | None:

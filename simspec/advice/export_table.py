@@ -106,7 +106,8 @@ def inside(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
                 + (f"{at}; κ = 0 there {cell.speedups[0]:.2f}x)" if best else f"{at})")
             )
             cell = replace(cell, kappa=best)
-        out.append(replace(cell, off=cell.speedups.get(0, cell.off)))
+        inner = cell.regrets.get(0, cell.off_regret)
+        out.append(replace(cell, off=cell.speedups.get(0, cell.off), off_regret=inner))
     return out, losses
 
 
@@ -118,8 +119,6 @@ def over_contexts(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
         kappa, lost = one_kappa(own)
         out.append(Cell(kappa, batch, None, own[0].speedups if len(own) == 1 else {}))
         losses += lost
-    if len({cell.batch for cell in cells}) > len(out):
-        raise ParameterError("grid", "some cells of the grid have a batch and some have none; allowed: all or none")
     return out, losses
 
 
@@ -153,6 +152,10 @@ def one_kappa(cells: Sequence[Cell]) -> tuple[int, list[str]]:
 
 
 def _regret(cell: Cell, kappa: int) -> float:
+    """The expected loss that `simspec.recommend` states; of speed-ups alone, where the advice holds no more."""
+    known = {**cell.regrets} if cell.off_regret is None else {**cell.regrets, 0: cell.off_regret}
+    if kappa in known:
+        return known[kappa]
     own = _speedups(cell)
     return max(0.0, 1.0 - own[kappa] / own[cell.kappa])
 

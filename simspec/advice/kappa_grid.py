@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 WORTH_MEASURING = 3
+LITTLE = 0.001
+"""An expected regret not worth a measurement."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +38,11 @@ class Cell:
         return self.own.choice.kappa
 
     def loss(self, option: int) -> float:
-        """Share of the best speed-up of this load lost by another option; 1 where it is none here."""
+        """Expected regret of an option at this load; 1 where it is none here."""
         choice = self.own.choice
         if option not in choice.options or not choice.allowed[choice.options.index(option)]:
             return 1.0
-        best = float(choice.speedup[choice.allowed].max())
-        return 1.0 - float(choice.speedup[choice.options.index(option)]) / best
+        return float(choice.regret[choice.options.index(option)])
 
     def over_off(self, option: int) -> float:
         """log of the speed-up against switching off."""
@@ -78,10 +79,12 @@ class GridAdvice:
     single_loss : tuple of (mean, largest)
         What it loses.
     by_batch : dict or None
-        Batch → the option that loses least over the contexts; None with fewer than two contexts.
+        Batch → the option that loses least over the contexts; None with fewer than two contexts, or where no batch is
+        stated.
     by_batch_loss : tuple of (mean, largest) or None
     probes : tuple of Probe
-        Configurations worth measuring next, by what the choice at their load may lose; none where no error is known.
+        Configurations worth measuring next, by what the choice at their load may lose, if that is more than `LITTLE`;
+        none where no error is known.
     """
 
     cells: tuple[Cell, ...]
@@ -118,6 +121,7 @@ class GridAdvice:
                 "off": cell.own.switch_off,
                 "speedup": cell.own.speedup,
                 "plain_or_off_speedup": float(cell.own.choice.speedup[0]),
+                "plain_or_off_regret": cell.own.rows[0]["expected_regret"],
                 "band": list(cell.own.band),
                 "loss_of_single": cell.loss(self.single),
                 "loss_of_batch_table": None if self.by_batch is None else cell.loss(self.by_batch[cell.batch or 0.0]),
@@ -147,7 +151,7 @@ def grid_advice(cells: Sequence[Cell]) -> GridAdvice:
     losses = [cell.loss(single) for cell in cells]
     contexts = {cell.context for cell in cells}
     by_batch, by_batch_loss = None, None
-    if len(contexts) > 1:
+    if len(contexts) > 1 and all(cell.batch is not None for cell in cells):
         batches = sorted({cell.batch or 0.0 for cell in cells})
         by_batch = {batch: _least([cell for cell in cells if (cell.batch or 0.0) == batch]) for batch in batches}
         own = [cell.loss(by_batch[cell.batch or 0.0]) for cell in cells]
@@ -174,7 +178,7 @@ def _probes(cells: Sequence[Cell]) -> tuple[Probe, ...]:
         likely[choice.chosen] = 0.0
         index = int(likely.argmax()) if likely.max() > 0.0 else rival
         regret = float(choice.regret[choice.chosen])
-        if regret > 0.0:
+        if regret > LITTLE:
             found.append(Probe(cell.batch, cell.context, choice.options[index], regret, float(likely[index])))
     return tuple(sorted(found, key=lambda probe: -probe.expected_regret)[:WORTH_MEASURING])
 

@@ -59,6 +59,12 @@ class Limit:
         return np.asarray(self.sure >= SURE)
 
     @property
+    def short(self) -> str:
+        """The same in few words."""
+        gap = self.name == "gap"
+        return "p99 gap between chunks" if gap else f"p99 time per token of {self.tokens}-token sequences"
+
+    @property
     def quantity(self) -> str:
         """What is limited, in words."""
         if self.name == "gap":

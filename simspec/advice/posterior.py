@@ -66,6 +66,8 @@ class TokensPosterior:
         What must hold for the sureness, and the rounds do not show.
     processes : ProcessFits or None
         Those behind figures by process.
+    tail : str or None
+        The process that carries the curve on beyond the positions seen, where that is a law of rates.
     """
 
     tokens: Floats
@@ -80,6 +82,7 @@ class TokensPosterior:
     first: str | None = None
     rests_on: str | None = None
     processes: ProcessFits | None = None
+    tail: str | None = None
 
     @property
     def sure(self) -> bool:
@@ -206,6 +209,7 @@ def _of_rounds(
         notes=(*_tail_note(measured, kappa_max, tail.name), *_few(observed)),
         others={},
         observed=observed,
+        tail=tail.name if measured < kappa_max and tail.name != GEOMETRIC else None,
     )
     moved = None if one_length(observed) else by_process(observed, kappa_max, count, seed)
     if moved is not None:
@@ -267,6 +271,7 @@ def _moved(own: TokensPosterior, moved: ByProcess) -> TokensPosterior:
         others={"rates of the rounds that got so long a draft": own.tokens, **moved.others},
         first=moved.says,
         rests_on=f'"{moved.name}" holds',
+        tail=None,
         processes=moved.found,
     )
 
@@ -342,7 +347,7 @@ def _tail_note(measured: int, kappa_max: int, name: str = GEOMETRIC) -> tuple[st
     if kappa_max <= measured:
         return ()
     how = {
-        GEOMETRIC: "at the rate of the deeper half of the positions seen (geometric tail)",
+        GEOMETRIC: "at the rate of the deeper half of the positions seen",
         BETA_ROUND: "as rounds whose rate is drawn from a Beta law: deep rounds are the better ones",
         BETA_REQUEST: "as requests whose rate is drawn from a Beta law: deep rounds belong to the better ones",
     }[name]

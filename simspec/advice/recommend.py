@@ -20,13 +20,12 @@ from simspec.evidence.recognise import fit
 from simspec.evidence.roofline import TRUSTED
 from simspec.evidence.round_costs import CostGrid, Load, RoundCosts
 from simspec.evidence.source import Source
-from simspec.model import Cost
+from simspec.model import KAPPA_LIMIT, Cost
 from simspec.model.errors import ParameterError, did_you_mean
 
 DRAWS = 4000
 LEAST_KAPPA_MAX = 8
 ASSUMED_KAPPA_MAX = 16
-KAPPA_LIMIT = 256
 FIGURES = ("kappa", "emitted", "alpha", "survival", "conditional", "rate", "rounds")
 
 
@@ -165,7 +164,7 @@ def _cost_at(grid: CostGrid, batch: float | None, context: float | None) -> Roun
     """Costs that know no context hold at all of them."""
     loaded = grid.surface is not None or any(own is not None for _, own in grid.loads)
     own = grid.at(batch, context if loaded else None)
-    missed = getattr(grid.surface, "largest_residual", 0.0)
+    missed = 0.0 if grid.surface is None else grid.surface.largest_residual
     if own.model == ROOFLINE and missed > TRUSTED:
         where = ", ".join(f"{n} {v:g}" for n, v in (("batch", own.batch), ("context", own.context)) if v is not None)
         raise ParameterError(

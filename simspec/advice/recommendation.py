@@ -118,9 +118,9 @@ class Recommendation:
                 "speedup": float(choice.speedup[i]),
                 "interval": list(choice.interval(i)) if self.known_error else None,
                 "interval_if_requests_are_alike": None if self.if_alike is None else list(self.if_alike.interval(i)),
-                "of_best": float(choice.speedup[i]) / best,
+                "of_best": float(choice.speedup[i]) / best if choice.allowed[i] else None,
                 "probability_best": float(choice.probability[i]) if self.known_error else None,
-                "expected_regret": float(choice.regret[i]),
+                "expected_regret": float(choice.regret[i]) if choice.allowed[i] else None,
                 "extra_tokens": None if before is None else float(choice.tokens[i] - choice.tokens[before]),
                 "extra_speedup": None if before is None else float(choice.speedup[i] - choice.speedup[before]),
                 "acceptance_basis": None if off else self.posterior.basis[option],
@@ -155,15 +155,42 @@ class Recommendation:
         out = []
         for reading in self.readings:
             option, speedup = self._best_under(reading.tokens)
-            out.append({"name": reading.name, "kappa": option, "speedup": speedup, "adequate": reading.adequate})
+            out.append(
+                {"name": reading.name, "kappa": option, "speedup": speedup, "adequate": reading.adequate,
+                 "says_up_to": reading.up_to}
+            )  # fmt: skip
         return out
 
     def _best_under(self, tokens: Floats) -> tuple[int, float]:
         """The best option, and its speed-up, were these the tokens per round."""
         choice = self.choice
         emitted = np.array([1.0 if option == OFF else tokens[option] for option in choice.options])
-        speed = np.where(choice.allowed, emitted / choice.round_cost, -np.inf)
+        speed = np.where(choice.allowed & ~np.isnan(emitted), emitted / choice.round_cost, -np.inf)
         return choice.options[int(speed.argmax())], float(speed.max())
+
+    @property
+    def no_kappa_keeps_the_limit(self) -> bool:
+        """Whether a limit was asked for that every κ breaks, while switching off, or an empty round, keeps it."""
+        return bool(self.limits) and not any(row["within_limit"] for row in self.rows if row["kappa"])
+
+    def _tail(self) -> list[str]:
+        """That the curve goes on by a process that the rounds reject, and what one that they do not reject says."""
+        name = self.posterior.tail
+        readings = {reading.name: reading for reading in self.readings}
+        if name is None or name not in readings or readings[name].adequate:
+            return []
+        last = len(self.posterior.tokens) - 1
+        said = (
+            f'these rounds reject "{name}" as a whole: here it only carries the curve on beyond the positions seen, '
+            "for the mix of requests as seen"
+        )
+        better = [own for own in self.readings if own.adequate and own.up_to is None]
+        if better:
+            mine, other = self.posterior.tokens[last], better[0].tokens[last]
+            said += (
+                f'; "{better[0].name}", which they do not reject, gives E = {other:.2f} at κ = {last}, not {mine:.2f}'
+            )
+        return [said]
 
     @property
     def _rising(self) -> bool:
@@ -180,11 +207,11 @@ class Recommendation:
     @property
     def assumptions(self) -> list[str]:
         """What the answer rests on."""
-        lines = [self.posterior.method, *self.posterior.notes, *self.costs.notes]
+        lines = [self.posterior.method, *self.posterior.notes, *self._tail(), *self.costs.notes]
         if self.choice.redrawn > 0.0:
             lines.append(
-                f"{max(self.choice.redrawn, 0.001):.1%} of the drawn costs had a round cheaper than a plain step, which "
-                "none can be: drawn again"
+                f"{max(self.choice.redrawn, 0.001):.1%} of the drawn costs had a round cheaper than a plain step, "
+                "which none can be: drawn again"
             )
         if self.choice.kappa == self.choice.options[-1] > 0 and len(self.choice.options) > 2:
             lines.append(f"κ = {self.choice.kappa} is the longest considered: the best may lie beyond (--kappa-max)")

@@ -17,6 +17,8 @@ from simspec.stats.logits import EDGE, rate
 Floats = NDArray[np.float64]
 IID, GEOMETRIC, BETA_ROUND, BETA_REQUEST = "i.i.d.", "geometric tail", "Beta by round", "Beta by request"
 CANDIDATES = (IID, GEOMETRIC, BETA_ROUND)
+LEAST = 1e-300
+"""Differences of two E may round to nothing, or below."""
 CLEAR = 10.0
 """Difference of BIC beyond which a process is left out (very strong, after Kass and Raftery 1995)."""
 
@@ -92,7 +94,7 @@ def tail_of(
         if name == BETA_ROUND:
             shapes[name] = Shape(weight, *_by_round(fit, seen, kappa_max, count, seed))
         elif name == BETA_REQUEST and again is not None:
-            drawn = widened(np.maximum(again.tail, 1e-300), again.tails, observed.groups)
+            drawn = widened(np.maximum(again.tail, LEAST), np.maximum(again.tails, LEAST), observed.groups)
             shapes[name] = Shape(weight, again.tail, np.minimum(drawn, 1.0))
         else:
             before = shapes[name].weight if name in shapes else 0.0

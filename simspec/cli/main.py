@@ -46,9 +46,12 @@ start here:
   simspec exact --alpha 0.7 --draft-cost 0.1      the best draft length, at once
   simspec fit server.log                          what your engine's log says of acceptance
   simspec recommend server.log --draft-cost 0.1   which draft length to set, and how sure that is
-  simspec explain server.log --base-speed 86 --spec-speed 101     why it is no faster (tok/s without and with)
+  simspec explain server.log --base-speed 86 --spec-speed 101
+                                                  why it is no faster (tok/s without and with speculation)
   simspec run scenarios/quickstart.toml           a first simulation
   simspec validate --quick                        the article's claims, judged in seconds
+  simspec phase                                   the best draft length over acceptance rate and cost, as a picture
+  simspec tokens                                  sampling from two token laws: what is accepted, is it lossless
 
 words: κ (kappa) is γ, num_speculative_tokens (vLLM), speculative_num_steps (SGLang), --draft-max (llama.cpp),
 max_draft_len (TensorRT-LLM).  α (alpha) is the acceptance rate of one examined draft token, not accepted/drafted.

@@ -1,4 +1,4 @@
-"""Which drawn round costs can be?  A round checks its drafts with a pass of the target: it costs a plain step or more."""
+"""Which drawn costs can be?  A round checks its drafts with a pass of the target: it costs a plain step or more."""
 
 from __future__ import annotations
 

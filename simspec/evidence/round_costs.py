@@ -272,6 +272,10 @@ Load = tuple[float | None, float | None]
 class Surface(Protocol):
     """R(κ) at any load."""
 
+    @property
+    def largest_residual(self) -> float:
+        """What it misses of a row at most, as a share."""
+
     def at(self, batch: float, context: float | None) -> RoundCosts:
         """R(κ) at this load."""
 

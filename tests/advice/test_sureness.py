@@ -8,6 +8,7 @@ from simspec.advice.acceptance import Acceptance
 from simspec.advice.decide import compare
 from simspec.advice.posterior import BY_PROCESS, tokens_posterior
 from simspec.advice.rate_draws import bootstrapped, group_weights, joined
+from simspec.advice.recommend_text import sentence
 from simspec.advice.request_spread import spread_of
 from simspec.advice.request_weights import request_weights
 from simspec.evidence.observed import LOG_LINE, NO_UNIT, REQUEST, Observed
@@ -93,12 +94,14 @@ def test_where_kappa_followed_acceptance_tokens_are_by_process():
     assert set(posterior.basis[1:]) == {BY_PROCESS}
     speed = exact[1:] / (1.0 + 0.03 * np.arange(1, 13))
     assert speed[own.kappa_star - 1] > 0.99 * speed.max()
-    lines = str(own).splitlines()
-    assert lines[0].endswith('if "Beta by request" holds') or 'if "Beta by request" holds; ' in lines[0]
-    assert lines[1].startswith("tokens are by process, not measured: κ followed what was accepted")
+    first, text = sentence(own), " ".join(str(own).split())
+    assert first.endswith('if "Beta by request" holds') or 'if "Beta by request" holds; ' in first
+    said = own.posterior.first
+    assert said.startswith("tokens are by process, not measured: κ followed what was accepted")
+    assert text.startswith(f"{first} {said}")
     data = own.to_dict()
     assert data["survival_is"] == "model"
-    assert data["assumptions"][0] == lines[1]
+    assert data["assumptions"][0] == said
     assert {row["acceptance_basis"] for row in data["kappas"][1:]} == {BY_PROCESS}
 
 
@@ -116,7 +119,8 @@ def test_where_no_process_explains_the_rounds_it_is_said_and_the_spread_between_
         drafted.append(long)
         accepted.append(far)
     own = recommend(seen(Observed.in_order(drafted, accepted)), {"c_d": 0.05}, kappa_max=6)
-    assert "which does not explain them either" in str(own).splitlines()[1]
+    assert "which does not explain them either" in own.posterior.first
+    assert own.posterior.first in " ".join(str(own).split())
     assert "each counted the same" in own.posterior.method
     by = [tokens for name, tokens in own.posterior.others.items() if name.startswith("by ")]
     assert len(by) >= 2
@@ -142,9 +146,9 @@ def test_without_order_nobody_can_see_whether_kappa_followed_and_that_is_said():
     own = recommend(
         seen(Observed.of_counts([(2, 600, [420, 290]), (6, 400, [320, 260, 200, 170, 140, 110])])), {"c_d": 0.1}
     )
-    lines = str(own).splitlines()
-    assert " if κ did not follow what was accepted" in lines[0]
-    assert lines[1].startswith("κ varied, and rounds have no order here")
+    assert " if κ did not follow what was accepted" in sentence(own)
+    text = " ".join(str(own).split())
+    assert text.startswith(f"{sentence(own)} κ varied, and rounds have no order here")
 
 
 # --- beyond the positions seen ---------------------------------------------------------------------------------------
@@ -200,13 +204,13 @@ def tokens_posterior_alike(posterior, costs, seed):
 
 def test_the_headline_says_both():
     own = recommend({"survival": [0.84, 0.60, 0.39, 0.27], "rounds": 400}, {"c_d": 0.12})
-    assert "sure to be within 1% of the best (more than 99% if requests are alike)" in str(own).splitlines()[0]
+    assert "sure to be within 1% of the best (more than 99% if requests are alike)" in sentence(own)
     assert own.sure_if_alike > own.choice.sureness
     assert own.to_dict()["probability_within_1pct_of_best"] == own.choice.sureness
-    assert "if requests differ by ±0." in str(own)
+    assert "if requests differ by ±0." in " ".join(str(own).split())
     noisy = RoundCosts.affine(1.0, 0.12, kappas=(1, 2, 4, 8), covariance=np.diag([0.01, 0.01]) ** 2)
     exact = recommend({"survival": [0.84, 0.60, 0.39, 0.27]}, noisy)
-    assert " of the best if acceptance is exactly that" in str(exact).splitlines()[0]
+    assert " of the best if acceptance is exactly that" in sentence(exact)
 
 
 # --- few requests ----------------------------------------------------------------------------------------------------

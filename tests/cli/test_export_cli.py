@@ -62,7 +62,7 @@ def test_figures_become_synthetic_acceptance(tmp_path):
         (("vllm",), "nothing to export"),
         (("vlm", "--kappa", "3"), 'did you mean "vllm"?'),
         (("vllm", "--kappa", "0"), "leave --speculative-config out"),
-        (("vllm", "--kappa", "-1"), "allowed: 0 to 1000"),
+        (("vllm", "--kappa", "-1"), "allowed: 0 to 256"),
         (("vllm", "--kappa", "3", "--form", "lists"), "allowed: static"),
         (("vllm", "--kappa", "3", "--rounds", "9"), "--rounds goes with a figure"),
         (("vllm", "missing.json"), "cannot be read"),

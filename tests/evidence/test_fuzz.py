@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,6 +14,7 @@ from writers import (
     llamacpp_request,
     llamacpp_statistics,
     sglang_meta,
+    trtllm_iteration,
     vllm_current,
     vllm_mid,
     vllm_request,
@@ -47,18 +49,16 @@ def check(place, data):
     """Read; whatever comes back must be able to be."""
     file = place / "file"
     file.write_bytes(data)
-    try:
-        found = simspec.fit(file)
-    except simspec.ParameterError as error:
-        refusal = str(error)
-    else:
-        refusal = ""
-        assert found
-    assert "\n" not in refusal
-    if refusal:
-        return
-    for source in found:
-        sane(json.loads(json.dumps(source.to_dict(), allow_nan=False)))
+    for kappa in (None,) if len(data) % 4 else (None, 3):
+        found, refusal = [], ""
+        try:
+            found = simspec.fit(file, kappa=kappa)
+        except simspec.ParameterError as error:
+            refusal = str(error)
+        assert refusal or found
+        assert "\n" not in refusal
+        for source in found:
+            sane(json.loads(json.dumps(source.to_dict(), allow_nan=False)))
 
 
 def sane(value):
@@ -84,8 +84,10 @@ def sane(value):
         if isinstance(survival, list) and all(isinstance(s, float) for s in survival):
             assert all(0 <= b <= a <= 1 for a, b in zip([1.0, *survival], survival, strict=False))
         emitted, kappa = block.get("mean_emitted_per_round"), block.get("kappa")
-        if isinstance(emitted, float) and isinstance(kappa, int):
-            assert 1 <= emitted <= kappa + 1 + 1e-9
+        most = kappa + 1 if isinstance(kappa, int) else math.inf
+        assert not isinstance(emitted, (int, float)) or 1 <= emitted <= most + 1e-9
+        for assumed, told in block.get("given_kappa", {}).items():
+            walk(told | {"kappa": int(assumed)})
 
     texts = ("identities", "conventions", "warnings", "reasons", "rules", "ambiguous")
     walk({key: entry for key, entry in value.items() if key not in texts})
@@ -111,9 +113,9 @@ def edited(draw):
 
 REDUNDANT = (
     "vllm-v0-speculative-metrics", "vllm-v1-early", "vllm-v1-mid", "vllm-v1-current", "vllm-prometheus",
-    "vllm-bench-serve", "vllm-offline-example", "vllm-per-request", "sglang-meta-info", "llamacpp-speculative-cli",
-    "llamacpp-server-per-position", "trtllm-iteration-stats", "trtllm-request-metrics", "speculators-csv",
-    "llamacpp-prometheus", "lmstudio-stats", "gpt-fast-summary", "key-value",
+    "vllm-bench-serve", "vllm-bench-json", "vllm-offline-example", "vllm-per-request", "sglang-meta-info",
+    "llamacpp-speculative-cli", "llamacpp-server-per-position", "trtllm-iteration-stats", "trtllm-request-metrics",
+    "speculators-csv", "llamacpp-prometheus", "lmstudio-stats", "gpt-fast-summary", "key-value",
 )  # fmt: skip
 """Shapes whose figures are tied to one another: what damages one of them is seen.  In the others a digit is a digit."""
 COMPARED = ("kappa", "drafts", "draft_tokens", "accepted_tokens", "emitted_tokens", "accepted_at_position", "survival",
@@ -192,6 +194,117 @@ def test_a_wrong_number_in_silence_would_be_seen(tmp_path):
     assert silently_wrong(tmp_path, text, 5, 0, 1, b"3", {}) is not None
 
 
+NO_DRAFTS = {"vllm-bench-serve": r"(Drafts: +)\d+", "vllm-offline-example": r"(num_drafts: )\d+",
+             "vllm-bench-json": r'("spec_decode_num_drafts": )\d+', "key-value": r"(^drafts=)\d+",
+             "vllm-v0-speculative-metrics": r"(Number of draft tokens: )\d+",
+             "llamacpp-server-rate": r"(#gen drafts = )\d+"}  # fmt: skip
+"""Where the number of drafts, or of drafted tokens, stands: with 0 of them nothing can be accepted."""
+
+
+@pytest.mark.parametrize("shape", NO_DRAFTS)
+def test_tokens_without_a_draft_are_refused(tmp_path, shape):
+    text = re.sub(NO_DRAFTS[shape], r"\g<1>0", SAMPLES[shape])
+    for part in (text, re.sub(r" kappa=.*|acceptance at .*\n|  Position .*\n", "", text)):  # with positions and without
+        (tmp_path / "file").write_text(part)
+        with pytest.raises(simspec.ParameterError):
+            simspec.fit(tmp_path / "file")
+
+
+CANNOT_BE = {
+    "a step without a token": json.dumps({"choices": [{"idxs": [99], "new_tokens": [35]}]}),
+    "more requests with drafts than drafted tokens": trtllm_iteration(1, 8, 3, 2).replace(
+        '"numDraftTokens": 24', '"numDraftTokens": 3'
+    ),
+    "a rate that lost its decimals": SAMPLES["speculators-csv"].replace("0.49514563106796117", "0.5"),
+    "more accepted than n_draft allows": SAMPLES["llamacpp-speculative-cli"].replace("n_draft   = 5", "n_draft   = 1"),
+    "more drafted than κ drafts": lines(llamacpp_statistics(Truth((17, 9, 6, 8)))).replace(
+        "#gen tokens =    120", "#gen tokens =   1200"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", CANNOT_BE.values(), ids=CANNOT_BE)
+def test_figures_that_cannot_stand_together_are_said(tmp_path, text):
+    (tmp_path / "file").write_text(text)
+    (own,) = simspec.fit(tmp_path / "file")
+    assert "IDENTITY_BROKEN" in own.warn
+
+
+@pytest.mark.parametrize("line", [
+    "vllm:spec_decode_efficiency 5.31", "vllm:spec_decode_draft_acceptance_rate -1", "sglang:spec_accept_length 0.5",
+    "sglang:spec_accept_rate 1.5",
+])  # fmt: skip
+def test_a_gauge_outside_its_range_is_refused(tmp_path, line):
+    (tmp_path / "file").write_text(line + "\n")
+    with pytest.raises(simspec.ParameterError, match="allowed"):
+        simspec.fit(tmp_path / "file", kappa=3)
+
+
+@pytest.mark.parametrize("ms", ["-1.5", "1e300", "inf"])
+def test_what_is_no_time_of_a_round_is_refused(tmp_path, ms):
+    (tmp_path / "file").write_text(f"accepted,kappa,draft_ms\n0,3,1.5\n3,3,{ms}\n")
+    with pytest.raises(simspec.ParameterError, match=r"file:3: .* is no time"):
+        simspec.fit(tmp_path / "file")
+
+
+def test_rates_of_fewer_positions_than_drafts_are_long_give_no_kappa(tmp_path):
+    """As llama.cpp prints them of an n-gram drafter beside another: 31 drafts of 920 tokens, two positions."""
+    line = llamacpp_statistics(Truth((3, 3, 25)), "ngram-mod").replace("#gen tokens =     62", "#gen tokens =    920")
+    (tmp_path / "file").write_text(line.replace("#acc tokens =    53", "#acc tokens =   527") + "\n")
+    (own,) = simspec.fit(tmp_path / "file")
+    pooled = own.to_dict()["pooled"]
+    assert (pooled["kappa"], pooled["survival"], pooled["mean_emitted_per_round"]) == (None, None, 18.0)
+    assert "IDENTITY_BROKEN" in own.warn
+
+
+MEAN_LEN = (
+    "slot print_timing: id  0 | task {} | draft acceptance = {:.5f} ({:5d} accepted / {:5d} generated), "
+    "mean len = {:5.2f}"
+)
+"""llama.cpp since mid 2026 at its usual verbosity (and LM Studio's server log): the positions need -lv 4."""
+
+
+def mean_len(truth, task=0):
+    return MEAN_LEN.format(task, truth.rate, truth.accepted, truth.drafted, truth.length)
+
+
+def test_a_request_line_without_positions_gives_its_mean_and_no_kappa(tmp_path):
+    one, two = Truth((7, 5, 8)), Truth((17, 9, 6, 8))
+    (tmp_path / "file").write_text(lines(mean_len(one, 1), mean_len(two, 2)))
+    (own,) = simspec.fit(tmp_path / "file")
+    body = own.to_dict()
+    assert [row["mean_emitted_per_round"] for row in body["per_task"].values()] == [round(one.length, 2), 2.12]
+    assert body["pooled"]["accepted_tokens"] == one.accepted + two.accepted
+    assert (body["pooled"]["kappa"], set(own.warn)) == (None, {"KAPPA_UNKNOWN"})
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ("mean len =  2.12", "mean len =  1.02"), ("mean len =  2.12", "mean len =  0.99"),
+    ("   45 accepted", "   48 accepted"),
+])  # fmt: skip
+def test_a_damaged_request_line_without_positions_is_said(tmp_path, old, new):
+    (tmp_path / "file").write_text(lines(mean_len(Truth((17, 9, 6, 8)))).replace(old, new))
+    (own,) = simspec.fit(tmp_path / "file")
+    assert {"IDENTITY_BROKEN", "RATE_CONTRADICTS_COUNTS"} & set(own.warn)
+
+
+def test_a_cut_request_line_without_positions_is_dropped(tmp_path):
+    text = lines(mean_len(Truth((7, 5, 8)), 1)) + mean_len(Truth((17, 9, 6, 8)), 2)
+    for end in range(text.index("draft acceptance", 120) + 20, len(text)):
+        (tmp_path / "file").write_text(text[:end])
+        (own,) = simspec.fit(tmp_path / "file")
+        assert (list(own.body["per_task"]), "TRUNCATED_LINE_DROPPED" in own.warn) == (["1"], True), text[end - 9 : end]
+
+
+def test_a_kappa_that_a_gauge_does_not_allow_gives_no_number(tmp_path):
+    text = SAMPLES["vllm-v0-prometheus"]
+    for efficiency, allowed in (("0.53125", True), ("0.25", True), ("0.2", False), ("0", False), ("NaN", False)):
+        (tmp_path / "file").write_text(text.replace(" 0.53125", f" {efficiency}"))
+        (own,) = simspec.fit(tmp_path / "file", kappa=3)
+        emitted = own.to_dict()["given_kappa"]["3"]["mean_emitted_per_round"]
+        assert (emitted is not None) == allowed, efficiency
+
+
 @settings(max_examples=300, deadline=2000, suppress_health_check=QUIET, derandomize=True)
 @given(data=st.data())
 def test_edited_samples(tmp_path, data):
@@ -204,10 +317,9 @@ def test_rubbish(tmp_path, data):
     check(tmp_path, data)
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 50) | st.floats(allow_nan=True) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=6,
+SCALARS = st.none() | st.booleans() | st.integers(-3, 50) | st.floats(allow_nan=True) | st.text(max_size=5)
+JSON = st.deferred(
+    lambda: SCALARS | SCALARS | st.lists(JSON, max_size=4) | st.dictionaries(st.text(max_size=5), JSON, max_size=3)
 )
 OBJECTS = [json.loads(line) for text in SAMPLES.values() for line in text.splitlines()
            if line.startswith('{"') and line.endswith("}")]  # fmt: skip
@@ -290,3 +402,7 @@ def test_the_check_would_see_a_number_that_cannot_be():
         sane({"warn": [], "pooled": {"draft_tokens": 3, "accepted_tokens": 4}})
     with pytest.raises(AssertionError):
         sane({"warn": [], "pooled": {"kappa": 2, "mean_emitted_per_round": math.pi}})
+    with pytest.raises(AssertionError):
+        sane({"warn": [], "pooled": {"kappa": None, "mean_emitted_per_round": 0.5}})
+    with pytest.raises(AssertionError):
+        sane({"warn": [], "given_kappa": {"2": {"mean_emitted_per_round": 3.5}}})

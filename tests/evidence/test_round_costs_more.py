@@ -1,11 +1,9 @@
-"""What costs keep on their way to a scenario, and errors where repeats, line and plain step speak of noise at once."""
+"""What costs keep on their way to a scenario, and what is said of their noise."""
 
 import numpy as np
 import pytest
 
 import simspec
-from simspec.evidence.cost_edges import fit_line
-from simspec.evidence.cost_means import sweep_of
 from simspec.evidence.cost_rows import timed
 from simspec.evidence.cost_tables import record_of
 from simspec.evidence.round_costs import RoundCosts
@@ -33,21 +31,6 @@ def test_a_line_that_misses_by_no_more_than_the_noise_of_repeats_stays_a_line():
     kappa = [k for k in means for _ in range(3)]
     ms = [m * f for m in means.values() for f in (0.8, 1.0, 1.2)]
     assert simspec.costs(kappa=kappa, round_ms=ms, base_tpot_ms=7).at().model == "affine"
-
-
-def test_a_line_that_misses_by_more_than_the_noise_has_the_error_of_its_misses():
-    x, y = np.arange(1.0, 7.0), np.array([8.0, 9.5, 9.4, 11.2, 11.0, 12.6])
-    noisy, tiny = fit_line(x, y, None, 0), fit_line(x, y, np.full(6, 1e-3), 12)
-    assert tiny.covariance == pytest.approx(noisy.covariance)
-    assert tiny.freedom == 4.0
-    assert tiny.misfit < 1e-6
-
-
-def test_a_measured_error_of_the_plain_pass_is_used_as_it_is():
-    rows = [timed(record_of({"width": w, "verify_ms": ms}, "x")) for w, ms in ((2, 8.0), (2, 8.4), (3, 9.0), (3, 9.3))]
-    assert sweep_of(rows, 7.0, 0.5).errors[0] == 0.5
-    other = sweep_of(rows, 7.0, float("nan"))
-    assert other.errors[0] == pytest.approx(7.0 * other.errors[1] / other.ms[1] * np.sqrt(2))  # noise of one row
 
 
 def test_plain_decoding_measured_once_is_said():

@@ -48,9 +48,9 @@ def test_the_joint_test_has_hotellings_law():
 
 def test_the_base_speed_of_a_run_comes_before_the_one_for_both():
     run = "kappa=3 rounds=500 emitted=2 speed=50 base={}"
-    assert simspec.ab(run.format(20), base=100.0).faults["a"][-1].code == "ROUND_COST_BELOW_ONE"  # R = 0.8
-    assert simspec.ab(run.format(100), base=20.0).faults["a"] == ()
-    assert simspec.ab("kappa=3 rounds=500 emitted=2 speed=50", base=20.0).broken
+    assert simspec.ab(run.format(20), base_tok_s=100.0).faults["a"][-1].code == "ROUND_COST_BELOW_ONE"  # R = 0.8
+    assert simspec.ab(run.format(100), base_tok_s=20.0).faults["a"] == ()
+    assert simspec.ab("kappa=3 rounds=500 emitted=2 speed=50", base_tok_s=20.0).broken
 
 
 def test_a_weak_position_is_a_fault_only_beyond_the_chance_of_any_position():

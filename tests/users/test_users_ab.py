@@ -23,7 +23,7 @@ def test_u04_e_of_exactly_1_is_a_broken_draft(figures, bound, capsys):
     assert main(["ab", figures]) == 1
     told = " ".join(capsys.readouterr().out.split())
     assert told.startswith("A looks broken rather than weak (below).")
-    assert f"E is exactly 1: α of the first draft is {bound} (95%): a broken draft rather than a weak one" in told
+    assert f"E is exactly 1: α of the first draft is {bound} (95%, each round for itself): a broken draft" in told
     assert "κ = 0 is best" in told
 
 

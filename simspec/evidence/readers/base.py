@@ -68,7 +68,7 @@ class Place:
     def fits(self, accepted: int, drafted: int, drafts: int | None = None, kappa: int | None = None) -> None:
         """Refuse counts that cannot stand together."""
         deep = drafts is not None and kappa is not None and drafted > kappa * drafts
-        if accepted > drafted or deep:
+        if accepted > drafted or deep or drafts == 0 < drafted:
             rounds = "" if drafts is None else f" in {drafts} drafts" + ("" if kappa is None else f" of up to {kappa}")
             self.refuse(f"{accepted} accepted of {drafted} drafted tokens{rounds} cannot be")
 

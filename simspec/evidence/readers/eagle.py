@@ -22,6 +22,7 @@ class Eagle(ObjectReader):
     turns: int = 0
     seconds: float = 0.0
     doubts: Doubts = field(default_factory=Doubts)
+    source: Source = field(default_factory=lambda: Source(SHAPE, "EAGLE / Medusa evaluation"))
 
     def claims(self, record: dict[str, Any]) -> bool:
         choices = record.get("choices")
@@ -35,6 +36,8 @@ class Eagle(ObjectReader):
             last, tokens = own.counts("idxs"), own.counts("new_tokens")
             if len(last) != len(tokens):
                 place.refuse(f"choices.idxs has {len(last)} turns, choices.new_tokens {len(tokens)}")
+            seen = f"line {place.number}: {sum(tokens)} tokens in {sum(last) + len(last)} steps"
+            self.source.check("a step emits at least one token", sum(tokens) >= sum(last), seen)
             if not last:
                 self.doubts.add("EMPTY_ROWS", place)
             self.steps += sum(last) + len(last)
@@ -45,7 +48,7 @@ class Eagle(ObjectReader):
                 self.seconds += sum(times)
 
     def finish(self) -> list[Source]:
-        own = Source(SHAPE, "EAGLE / Medusa evaluation")
+        own = self.source
         hidden = Unknown("the file holds steps and tokens per turn, nothing per step")
         names = (
             "kappa",

@@ -65,7 +65,8 @@ class KeyValue(LineReader):
             place.refuse(f"{missing[0]}= is missing beside drafts=")
         drafts, drafted, accepted, kappa = row["drafts"], row["draft_tokens"], row["accepted_tokens"], row.get("kappa")
         reached = row.get("accepted_at_position")
-        if accepted > drafted or drafts > drafted or (kappa is not None and drafted > kappa * drafts):
+        place.fits(accepted, drafted, drafts)
+        if drafts > drafted or (kappa is not None and drafted > kappa * drafts):
             place.refuse(f"{accepted} accepted of {drafted} drafted tokens in {drafts} drafts do not fit")
         if reached is not None:
             falls = all(a >= b for a, b in zip([drafts, *reached], reached, strict=False))

@@ -98,6 +98,8 @@ class LlamacppCli(LineReader):
         if rate is not None:
             seen = f"printed {run.rate}%, counts give {100 * rate:.3f}%"
             own.check("accept = n_accept / n_drafted", _near(run.rate, 100 * rate), seen, "RATE_CONTRADICTS_COUNTS")
+        seen = f"{accepted} accepted in {drafts} rounds of up to {most} drafts"
+        own.check("n_accept ≤ n_draft·rounds", accepted <= most * drafts, seen)
         if run.decoded is not None:
             own.check("decoded = n_predict", run.decoded == emitted, f"{run.decoded} and {emitted}")
         mean = emitted / drafts

@@ -25,9 +25,11 @@ _REQUEST_NEW = re.compile(
     r"acceptance rate per position = \(([\d., ]*)\)"
 )
 _REQUEST_OLD = re.compile(r"draft acceptance rate = " + _COUNTS)
+_REQUEST_MEAN = re.compile(r"draft acceptance = " + _COUNTS + r", mean len =\s*(\d{1,15}\.\d\d)(?!\d)")
+"""The form without positions, which need -lv 4 and stand in a line of their own and in the statistics."""
 _EVAL = re.compile(r"(?<!prompt )eval time =\s*(\d{1,15}\.\d{1,15}) ms /\s*(\d{1,12}) tokens")
 _STATISTICS = re.compile(
-    r"statistics\s+([\w.-]+): #calls(?:\(b,g,a\) =\s*\d+\s+(\d{1,12})\s+\d+| =\s*(\d{1,12})), "
+    r"statistics\s+([\w.-]+): #calls(?:\(b,g,a\) =\s*\d+\s+(\d{1,12})\s+(\d{1,12})| =\s*(\d{1,12})), "
     r"#gen drafts =\s*(\d{1,12}), "
     r"#acc drafts =\s*(\d{1,12}), #gen tokens =\s*(\d{1,12}), #acc tokens =\s*(\d{1,12})"
 )
@@ -49,6 +51,7 @@ class _Statistics:
     accepted: int
     rates: tuple[str, ...] | None
     draft_ms: float | None
+    under_way: int
 
 
 @dataclass(eq=False)
@@ -106,7 +109,7 @@ class LlamacppServer(LineReader):
 
     def _request(self, text: str, place: Place) -> None:
         new = _REQUEST_NEW.search(text)
-        old = None if new else _REQUEST_OLD.search(text)
+        old = None if new else _REQUEST_OLD.search(text) or (_REQUEST_MEAN.search(text) if place.whole else None)
         found = new or old
         if found is None:
             if not place.whole or re.search(r"draft acceptance(?: rate)? =[^)]*$", text) or "per position = (" in text:
@@ -124,6 +127,8 @@ class LlamacppServer(LineReader):
         timed = self.eval_of if self.eval_of and self.eval_of[0] == self.task else None
         self.eval_of = None
         row = self._new_row(new, accepted, drafted, timed, place) if new else self._old_row(accepted, drafted, timed)
+        if old and old.re is _REQUEST_MEAN:
+            row |= self._mean(float(old.group(4)), accepted, drafted, timed, place)
         self.requests += 1
         if self._listing:  # a task of the same number: another server's, or one after a restart
             name = self.task or str(self.requests)
@@ -198,6 +203,17 @@ class LlamacppServer(LineReader):
         self.sums.add(Counts(0, 0, drafted, accepted))
         return row
 
+    def _mean(
+        self, length: float, accepted: int, drafted: int, timed: tuple[str, float, int] | None, place: Place
+    ) -> dict[str, Any]:
+        """The printed tokens per round, if the counts allow it: a round drafts at least one token."""
+        seen = f"line {place.number}: {length} with {accepted} accepted of {drafted}"
+        holds = length >= 1.0 and accepted <= (length - 0.995) * drafted and (accepted > 0 or length == 1.0)
+        if timed and holds:  # passes without a draft are no rounds: there are as many rounds as passes, or fewer
+            holds = (timed[2] - accepted) * (length - 0.995) >= accepted
+        self.source.check("mean len = 1 + accepted / rounds", holds, seen)
+        return {"mean_emitted_per_round": length if holds else Unknown("length and counts contradict each other")}
+
     def _statistics(self, text: str, place: Place) -> None:
         found = _STATISTICS.search(text)
         rates, duration = _RATES.search(text), _DURATION.search(text)
@@ -207,11 +223,15 @@ class LlamacppServer(LineReader):
                 place.refuse("unknown form of llama.cpp's statistics line")
             place.torn()
             return
-        calls = int(found.group(2) or found.group(3))
-        drafts, at_least_one, drafted, accepted = (int(found.group(i)) for i in (4, 5, 6, 7))
+        calls = int(found.group(2) or found.group(4))
+        drafts, at_least_one, drafted, accepted = (int(found.group(i)) for i in (5, 6, 7, 8))
         self.source.check("#gen drafts ≤ #calls", drafts <= calls, f"line {place.number}: {drafts} and {calls}")
-        place.fits(accepted, drafted)
+        place.fits(accepted, drafted, drafts)
         place.fits(at_least_one, drafts)
+        seen = f"line {place.number}: {drafts} drafts of {drafted} tokens"
+        self.source.check("#gen drafts ≤ #gen tokens", drafts <= drafted, seen)
+        seen = f"line {place.number}: {at_least_one} drafts of {accepted} tokens"
+        self.source.check("#acc drafts ≤ #acc tokens", at_least_one <= accepted, seen)
         now = _Statistics(
             drafts,
             at_least_one,
@@ -219,6 +239,7 @@ class LlamacppServer(LineReader):
             accepted,
             tuple(rate.strip() for rate in rates.group(1).split(",")) if rates else None,
             float(duration.group(1)) if duration else None,
+            max(0, drafts - int(found.group(3))) if found.group(3) else 0,
         )
         name = found.group(1)
         before = self.last.get(name)
@@ -271,7 +292,7 @@ class LlamacppServer(LineReader):
         self.doubts.tell(own)
         own.conventions = {
             "draft acceptance": "accepted / generated",
-            "mean acceptance length": "bonus token included",
+            "mean acceptance length, mean len": "bonus token included",
             "acceptance rate per position": "survival: over all drafts",
             "statistics": "cumulative since the server's start",
             "#acc drafts": "drafts with at least one accepted token",
@@ -310,6 +331,8 @@ class LlamacppServer(LineReader):
         rates, drafts = totals.rates, totals.drafts
         if not (rates and drafts and all(re.fullmatch(r"\d\.\d{3}", rate) for rate in rates)):
             return None
+        if totals.drafted > len(rates) * drafts:  # an n-gram drafter's positions beyond those of another are not listed
+            return None
         reached = [round(float(rate) * drafts) for rate in rates]
         if abs(reached[0] - totals.at_least_one) <= _slack(drafts):
             reached[0] = totals.at_least_one
@@ -317,18 +340,25 @@ class LlamacppServer(LineReader):
 
     def _block(self, name: str, totals: _Statistics) -> dict[str, Any]:
         own, counts = self.source, self._counts(totals)
-        none = Unknown("the statistics line has no rates per position")
+        none = Unknown("the statistics line has no rates per position, or not of all")
+        most = len(totals.rates or ()) * totals.drafts
+        if most:
+            own.check("#gen tokens ≤ κ·drafts", totals.drafted <= most, f"{name}: {totals.drafted} and {most}")
         if counts is None or totals.rates is None:
             counts = Counts(0, totals.drafts, totals.drafted, totals.accepted)
             out = figures(counts, self.options.level, {"kappa": none, "reached": none})
             out["p_first_accepted"] = totals.at_least_one / totals.drafts if totals.drafts else none
         else:
             rates, slack = totals.rates, _slack(totals.drafts)
-            good = abs(round(float(rates[0]) * totals.drafts) - totals.at_least_one) <= slack
+            step = 5e-4 * totals.drafts + totals.under_way + 1e-6  # rates are of the drafts that were verified
+            good = abs(float(rates[0]) * totals.drafts - totals.at_least_one) <= step
             own.check("#acc drafts = drafts·S_1", good, f"{name}: {totals.at_least_one} and {rates[0]}")
-            total = sum(counts.reached)
-            near = abs(total - totals.accepted) <= len(rates) * max(1, slack)
-            own.check("#acc tokens = drafts·ΣS_j", near, f"{name}: {totals.accepted} and {total}")
+            total = sum(map(float, rates)) * totals.drafts
+            near = abs(total - totals.accepted) <= len(rates) * step
+            own.check("#acc tokens = drafts·ΣS_j", near, f"{name}: {totals.accepted} and {total:.1f}")
+            if totals.drafted < most:
+                seen = f"{name}: {totals.drafted} drafted in {totals.drafts} drafts of up to {len(rates)}"
+                own.say("SHORT_LAST_DRAFT" if most - totals.drafted < len(rates) else "VARIABLE_DRAFT_LENGTH", seen)
             same = self.sums.drafts == counts.drafts and self.sums.reached == counts.reached  # all requests are listed
             out = figures(counts, self.options.level, requests=self.by_request if same else None, slack=slack)
         if totals.draft_ms is not None and totals.drafts:

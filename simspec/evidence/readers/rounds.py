@@ -13,7 +13,7 @@ from simspec.evidence.drift import Drift
 from simspec.evidence.gather import Kept
 from simspec.evidence.lines import Text
 from simspec.evidence.observed import NO_UNIT
-from simspec.evidence.readers.base import Options, Place
+from simspec.evidence.readers.base import MOST, Options, Place
 from simspec.evidence.readers.round_columns import SWEEP, Columns, choose, has_rounds
 from simspec.evidence.readers.table import Body, TableReader, header
 from simspec.evidence.source import Source, Unknown
@@ -134,7 +134,7 @@ class Rounds(TableReader):
             self._by_list(np.searchsorted(owner, np.arange(len(sizes)), side="right"), accepted, drafts, names)
             return
         for name in columns.times:
-            self._time(name, drafts, _numbers(batch.column(name), name, place)[kept])
+            self._time(name, drafts, _numbers(batch.column(name), name, place)[kept], rows, place)
         if columns.request is not None:
             self._by_request(batch.column(columns.request).to_pylist(), kept, accepted, drafts, place)
 
@@ -173,7 +173,11 @@ class Rounds(TableReader):
         place.number = int(row) + (2 if self.shape == CSV else 1)  # a header stands before the rows
         place.refuse(message)
 
-    def _time(self, name: str, drafts: Ints, ms: NDArray[np.float64]) -> None:
+    def _time(self, name: str, drafts: Ints, ms: NDArray[np.float64], rows: Ints, place: Place) -> None:
+        bad = np.flatnonzero((ms < 0.0) | (ms > MOST))
+        if bad.size:
+            i = int(bad[0])
+            self._refuse(rows[i], f"{ms[i]:g} is no time (column {shown(name)}); allowed: 0 to {MOST:g}", place)
         good = np.isfinite(ms)
         x, y = drafts[good].astype(float), ms[good]
         now = [float(good.sum()), x.sum(), (x * x).sum(), y.sum(), (x * y).sum()]

@@ -96,6 +96,9 @@ class SglangMeta(ObjectReader):
                     f"{length} and {completion / rounds:.6f}",
                 )
             )
+        if completion is not None:  # a verification more may have been under way when the request ended
+            few = completion < rounds - 1
+            checks.append(("a round emits at least one token", not few, f"{completion} tokens in {rounds} rounds"))
         if rate is not None and correct is not None and proposed:
             checks.append(
                 (

@@ -32,6 +32,8 @@ class SglangPrometheus(LineReader):
         name = _GAUGES.get(own.name.removeprefix(PREFIX))
         if name is None:
             place.refuse(f"unknown series {own.name}")
+        if own.value < 0.0 or (own.value > 1.0 if name == "accept_rate" else 0.0 < own.value < 1.0):
+            place.refuse(f"{own.name} = {own.value!r}; allowed: a rate up to 1, a length of 0 or from 1 on")
         if own.labels.get("tp_rank", "0") != "0":
             self.doubts.add("DUPLICATE_RANK_SERIES", place, f'tp_rank="{own.labels["tp_rank"]}"')
             return

@@ -57,7 +57,11 @@ class Speculators(TableReader):
         falls = all(a >= b for a, b in zip([1.0, *rates], rates, strict=False))
         seen = f"line {place.number}"
         self.source.check("S_j never rises", falls, seen)
-        self.source.check("accepted = drafts·ΣS_j", abs(sum(rates) * drafts - accepted) <= 0.5 + 1e-6 * drafts, seen)
+        decimals = max(len(str(row[name]).partition(".")[2]) for name in positions)
+        slack = 0.5 * 10.0**-decimals + 1e-9  # of a rate, as printed
+        self.source.check(
+            "accepted = drafts·ΣS_j", abs(sum(rates) - accepted / max(drafts, 1)) <= len(rates) * slack, seen
+        )
         self.source.check("drafted = κ·drafts", drafted == len(positions) * drafts, seen)
         name = str(row.get("subset", place.number))[:200]
         if len(self.subsets) >= MOST_GROUPS and name not in self.subsets:

@@ -73,6 +73,8 @@ class TrtllmIteration(ObjectReader):
             self.doubts.add("ZERO_ROUNDS", place)
             return
         place.fits(accepted, drafted)
+        seen = f"line {place.number}: {drafts} and {drafted}"
+        self.source.check("requests with drafts ≤ drafted tokens", drafts <= drafted, seen)
         length = own.number_or_none("acceptanceLength")
         if length is not None:
             seen = f"line {place.number}: {length} and {1 + accepted / drafts:.4f}"

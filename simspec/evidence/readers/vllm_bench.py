@@ -44,7 +44,7 @@ class VllmBench(BenchReader):
         drafted, accepted = count(block, "Draft tokens", place), count(block, "Accepted tokens", place)
         if drafted is None or accepted is None:
             place.refuse("the print-out ending here has drafts but no token counts: a form nobody knows")
-        place.fits(accepted, drafted)
+        place.fits(accepted, drafted, drafts)
         rates = _positions(block, place)
         slack = int(drafts * self.rounding + 0.5)
         reached = [round(rate * drafts) for rate in rates]

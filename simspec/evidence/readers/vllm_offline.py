@@ -62,7 +62,7 @@ class VllmOffline(LineReader):
         if rates and drafted > len(rates) * drafts:  # the last positions are missing
             place.torn()
             return
-        place.fits(accepted, drafted)
+        place.fits(accepted, drafted, drafts)
         counts_of = Counts(len(rates), drafts, drafted, accepted, [round(float(rate) * drafts) for rate in rates])
         unknown, slack = {}, 0
         if rates:

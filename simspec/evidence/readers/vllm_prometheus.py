@@ -169,6 +169,7 @@ class VllmPrometheus(LineReader):
         own, kappa, reached = self.source, counts.kappa, counts.reached
         seen = f"{place.file}, before line {place.number}"
         own.check("accepted ≤ drafted", counts.accepted <= counts.draft_tokens, seen)
+        own.check("drafts ≤ drafted", counts.drafts <= counts.draft_tokens, seen)
         if kappa:
             falls = all(a >= b for a, b in pairwise([counts.drafts, *reached]))
             own.check("drafts ≥ accepted at position 0 ≥ position 1 ≥ …", falls, seen)

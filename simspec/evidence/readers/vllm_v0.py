@@ -42,6 +42,7 @@ class VllmV0(LineReader):
                 continue
             names = ("speculative", "accepted", "draft", "emitted")
             kappa, accepted, drafted, emitted = (int(found.fields[f"Number of {name} tokens"]) for name in names)
+            place.fits(accepted, drafted)
             rate, efficiency = found.fields["Draft acceptance rate"], found.fields["System efficiency"]
             now = _Totals(kappa, accepted, drafted, emitted, rate, efficiency, place.number)
             before = self.last

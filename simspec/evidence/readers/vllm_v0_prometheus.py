@@ -13,6 +13,7 @@ from simspec.evidence.source import Rows, Source, Unknown
 SHAPE = "vllm-v0-prometheus"
 PREFIX = "vllm:spec_decode_"
 _GAUGES = {"draft_acceptance_rate": "reported_draft_acceptance_rate", "efficiency": "system_efficiency"}
+_TOLERANCE = 1e-9
 EMITTED = "num_emitted_tokens"
 """The series that V1 does not have."""
 
@@ -38,6 +39,8 @@ class VllmV0Prometheus(LineReader):
         name = _GAUGES.get(base)
         if name is None:
             place.refuse(f"unknown series {own.name}")
+        if own.value < 0.0 or own.value > 1.0:  # NaN: nothing was drafted yet
+            place.refuse(f"{own.name} = {own.value!r}; allowed: a share from 0 to 1")
         if name in self.now:
             self.file_ends(place)
         self.now[name] = own.value
@@ -63,8 +66,10 @@ class VllmV0Prometheus(LineReader):
         }
         efficiency = self.rows[-1].get("system_efficiency")
         if self.options.kappa is not None and efficiency is not None:
-            emitted = efficiency * (self.options.kappa + 1)
-            alpha = alpha_from_mean(emitted - 1.0, self.options.kappa)
+            mean = efficiency * (self.options.kappa + 1)
+            few = f"a round emits at least one token, here {mean:.3g}: another κ, or nothing was drafted yet"
+            emitted = Unknown(few) if mean < 1.0 - _TOLERANCE else mean
+            alpha = emitted if isinstance(emitted, Unknown) else alpha_from_mean(mean - 1.0, self.options.kappa)
             own.body["given_kappa"] = {
                 str(self.options.kappa): {"mean_emitted_per_round": emitted, "iid_alpha_mle_from_mean": alpha}
             }
