@@ -11,6 +11,7 @@ from writers import (
     SAMPLES,
     Truth,
     lines,
+    llamacpp_mean_len,
     llamacpp_request,
     llamacpp_statistics,
     sglang_meta,
@@ -26,6 +27,10 @@ from simspec.evidence.readers.counts import drafts_of
 
 QUIET = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 BYTES = {shape: text.encode() for shape, text in SAMPLES.items()}
+ONE, TWO, BOTH = Truth((7, 5, 8, 0)), Truth((17, 9, 6, 8)), Truth((24, 14, 14, 8))
+BYTES["llamacpp-server-mean"] = lines(
+    llamacpp_mean_len(ONE, 1), llamacpp_mean_len(TWO, 2), llamacpp_statistics(BOTH)
+).encode()
 NASTY = [
     b"nan",
     b"-1",
@@ -115,7 +120,7 @@ REDUNDANT = (
     "vllm-v0-speculative-metrics", "vllm-v1-early", "vllm-v1-mid", "vllm-v1-current", "vllm-prometheus",
     "vllm-bench-serve", "vllm-bench-json", "vllm-offline-example", "vllm-per-request", "sglang-meta-info",
     "llamacpp-speculative-cli", "llamacpp-server-per-position", "trtllm-iteration-stats", "trtllm-request-metrics",
-    "speculators-csv", "llamacpp-prometheus", "lmstudio-stats", "gpt-fast-summary", "key-value",
+    "speculators-csv", "llamacpp-prometheus", "llamacpp-server-mean", "lmstudio-stats", "gpt-fast-summary", "key-value",
 )  # fmt: skip
 """Shapes whose figures are tied to one another: what damages one of them is seen.  In the others a digit is a digit."""
 COMPARED = ("kappa", "drafts", "draft_tokens", "accepted_tokens", "emitted_tokens", "accepted_at_position", "survival",
@@ -257,24 +262,12 @@ def test_rates_of_fewer_positions_than_drafts_are_long_give_no_kappa(tmp_path):
     assert "IDENTITY_BROKEN" in own.warn
 
 
-MEAN_LEN = (
-    "slot print_timing: id  0 | task {} | draft acceptance = {:.5f} ({:5d} accepted / {:5d} generated), "
-    "mean len = {:5.2f}"
-)
-"""llama.cpp since mid 2026 at its usual verbosity (and LM Studio's server log): the positions need -lv 4."""
-
-
-def mean_len(truth, task=0):
-    return MEAN_LEN.format(task, truth.rate, truth.accepted, truth.drafted, truth.length)
-
-
 def test_a_request_line_without_positions_gives_its_mean_and_no_kappa(tmp_path):
-    one, two = Truth((7, 5, 8)), Truth((17, 9, 6, 8))
-    (tmp_path / "file").write_text(lines(mean_len(one, 1), mean_len(two, 2)))
+    (tmp_path / "file").write_text(lines(llamacpp_mean_len(ONE, 1), llamacpp_mean_len(TWO, 2)))
     (own,) = simspec.fit(tmp_path / "file")
     body = own.to_dict()
-    assert [row["mean_emitted_per_round"] for row in body["per_task"].values()] == [round(one.length, 2), 2.12]
-    assert body["pooled"]["accepted_tokens"] == one.accepted + two.accepted
+    assert [row["mean_emitted_per_round"] for row in body["per_task"].values()] == [round(ONE.length, 2), 2.12]
+    assert body["pooled"]["accepted_tokens"] == ONE.accepted + TWO.accepted
     assert (body["pooled"]["kappa"], set(own.warn)) == (None, {"KAPPA_UNKNOWN"})
 
 
@@ -283,17 +276,31 @@ def test_a_request_line_without_positions_gives_its_mean_and_no_kappa(tmp_path):
     ("   45 accepted", "   48 accepted"),
 ])  # fmt: skip
 def test_a_damaged_request_line_without_positions_is_said(tmp_path, old, new):
-    (tmp_path / "file").write_text(lines(mean_len(Truth((17, 9, 6, 8)))).replace(old, new))
+    (tmp_path / "file").write_text(lines(llamacpp_mean_len(Truth((17, 9, 6, 8)))).replace(old, new))
     (own,) = simspec.fit(tmp_path / "file")
     assert {"IDENTITY_BROKEN", "RATE_CONTRADICTS_COUNTS"} & set(own.warn)
 
 
 def test_a_cut_request_line_without_positions_is_dropped(tmp_path):
-    text = lines(mean_len(Truth((7, 5, 8)), 1)) + mean_len(Truth((17, 9, 6, 8)), 2)
+    text = lines(llamacpp_mean_len(Truth((7, 5, 8)), 1)) + llamacpp_mean_len(Truth((17, 9, 6, 8)), 2)
     for end in range(text.index("draft acceptance", 120) + 20, len(text)):
         (tmp_path / "file").write_text(text[:end])
         (own,) = simspec.fit(tmp_path / "file")
         assert (list(own.body["per_task"]), "TRUNCATED_LINE_DROPPED" in own.warn) == (["1"], True), text[end - 9 : end]
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ("#gen tokens =    120", "#gen tokens =    100"), ("#acc tokens =    45", "#acc tokens =    44"),
+    ("0.350", "0.340"), ("0.200", "0.020"),
+])  # fmt: skip
+def test_damaged_statistics_without_request_lines_are_said(tmp_path, old, new):
+    text = llamacpp_statistics(Truth((17, 9, 6, 8)))
+    assert old in text
+    (tmp_path / "file").write_text(text.replace(old, new) + "\n")
+    (own,) = simspec.fit(tmp_path / "file")
+    assert {"IDENTITY_BROKEN", "SHORT_LAST_DRAFT", "VARIABLE_DRAFT_LENGTH"} & set(own.warn)
+    (tmp_path / "file").write_text(text + "\n")
+    assert set(simspec.fit(tmp_path / "file")[0].warn) == {"CUMULATIVE_STATISTICS"}
 
 
 def test_a_kappa_that_a_gauge_does_not_allow_gives_no_number(tmp_path):

@@ -300,6 +300,14 @@ def llamacpp_request(truth, task=0):
     )
 
 
+def llamacpp_mean_len(truth, task=0):
+    """Since mid 2026 at the usual verbosity, also in LM Studio's server log: the positions need -lv 4."""
+    return (
+        f"slot print_timing: id  0 | task {task} | draft acceptance = {truth.rate:.5f} ({truth.accepted:5d} accepted / "
+        f"{truth.drafted:5d} generated), mean len = {truth.length:5.2f}"
+    )
+
+
 def llamacpp_statistics(truth, drafter="draft-eagle3"):
     return (
         f"0.06.896.057 I statistics     {drafter}: #calls(b,g,a) =    1 {truth.drafts:6d} {truth.drafts:6d}, #gen "

@@ -358,7 +358,8 @@ class LlamacppServer(LineReader):
             own.check("#acc tokens = drafts·ΣS_j", near, f"{name}: {totals.accepted} and {total:.1f}")
             if totals.drafted < most:
                 seen = f"{name}: {totals.drafted} drafted in {totals.drafts} drafts of up to {len(rates)}"
-                own.say("SHORT_LAST_DRAFT" if most - totals.drafted < len(rates) else "VARIABLE_DRAFT_LENGTH", seen)
+                last = most - totals.drafted < len(rates) * max(1, self.requests)  # one per request
+                own.say("SHORT_LAST_DRAFT" if last else "VARIABLE_DRAFT_LENGTH", seen)
             same = self.sums.drafts == counts.drafts and self.sums.reached == counts.reached  # all requests are listed
             out = figures(counts, self.options.level, requests=self.by_request if same else None, slack=slack)
         if totals.draft_ms is not None and totals.drafts:
