@@ -13,16 +13,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simspec.advice.ab import ab
-    from simspec.advice.convert import convert
-    from simspec.advice.explain import explain
-    from simspec.advice.export import export
+    from simspec.advice.ab.compare import ab
+    from simspec.advice.convert.conversion import convert
+    from simspec.advice.explain.why import explain
+    from simspec.advice.export.configuration import export
     from simspec.advice.gate import gate_trips
-    from simspec.advice.recommend import recommend
+    from simspec.advice.recommend.answer import recommend
     from simspec.api import compare, exact, read, simulate, solve, sweep, trace, validate, write_report
-    from simspec.evidence.cost_sweep import costs
-    from simspec.evidence.processes import fit_processes
+    from simspec.evidence.costs.sweep import costs
     from simspec.evidence.recognise import fit
+    from simspec.evidence.rounds.processes import fit_processes
     from simspec.model import (
         BetaMixture,
         Cost,
@@ -93,16 +93,16 @@ __all__ = [
 
 _FUNCTIONS = ("compare", "exact", "read", "simulate", "solve", "sweep", "trace", "validate", "write_report")
 _ELSEWHERE = {
-    "ab": "simspec.advice.ab",
-    "convert": "simspec.advice.convert",
-    "costs": "simspec.evidence.cost_sweep",
-    "explain": "simspec.advice.explain",
-    "export": "simspec.advice.export",
+    "ab": "simspec.advice.ab.compare",
+    "convert": "simspec.advice.convert.conversion",
+    "costs": "simspec.evidence.costs.sweep",
+    "explain": "simspec.advice.explain.why",
+    "export": "simspec.advice.export.configuration",
     "fit": "simspec.evidence.recognise",
-    "fit_processes": "simspec.evidence.processes",
+    "fit_processes": "simspec.evidence.rounds.processes",
     "gate_trips": "simspec.advice.gate",
     "phase": "simspec.run.phase",
-    "recommend": "simspec.advice.recommend",
+    "recommend": "simspec.advice.recommend.answer",
     "sample_tokens": "simspec.run.sampled",
 }
 

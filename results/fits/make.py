@@ -18,11 +18,11 @@ import numpy as np
 import pyarrow.parquet as pq
 from scipy.optimize import brentq
 
-from simspec.evidence.adequacy import adequacy
-from simspec.evidence.kappa_rule import kappa_rule
 from simspec.evidence.observed import Observed
-from simspec.evidence.processes import fit_processes, tokens_at
-from simspec.evidence.round_fits import RoundFit, fit_rounds
+from simspec.evidence.rounds.adequacy import adequacy
+from simspec.evidence.rounds.fits import RoundFit, fit_rounds
+from simspec.evidence.rounds.kappa_rule import kappa_rule
+from simspec.evidence.rounds.processes import fit_processes, tokens_at
 from simspec.model import BetaMixture
 from simspec.stats.clusters import share
 from simspec.theory import window

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import simspec
-from simspec.advice.recommendation import Recommendation
+from simspec.advice.recommend.recommendation import Recommendation
 from simspec.text import kappa_set, table
 
 ISSUE = {

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from simspec import theory
-from simspec.advice.convert_input import ABOVE_ONE
+from simspec.advice.convert.typed import ABOVE_ONE
 from simspec.advice.curves import conditional_of, iid_alpha, survival_of, variance_of
-from simspec.evidence.cost_points import EARLY
+from simspec.evidence.costs.points import EARLY
 from simspec.evidence.kappa_seen import check_kappa
 from simspec.evidence.line_means import LineMeans
 from simspec.evidence.observed import Observed

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from simspec.advice.acceptance import Acceptance, acceptance_of_source
-from simspec.advice.same_content import one_acceptance, unlike
+from simspec.advice.explain.same_content import one_acceptance, unlike
 from simspec.evidence.readers.base import Options
 from simspec.evidence.recognise import join_pieces
 from simspec.evidence.source import Source

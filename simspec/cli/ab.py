@@ -45,7 +45,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 def do(args: argparse.Namespace) -> int:
     """Compare and print."""
-    from simspec.advice.ab import ab
+    from simspec.advice.ab.compare import ab
     from simspec.cli.common import print_json, reading
 
     with reading() as progress:

@@ -33,7 +33,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 def do(args: argparse.Namespace) -> int:
     """Convert and print."""
-    from simspec.advice.convert import conventions, convert, listed
+    from simspec.advice.convert.conversion import conventions, convert, listed
     from simspec.cli.common import print_json
     from simspec.model.errors import ParameterError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from simspec.cli.common import number
 
 if TYPE_CHECKING:
-    from simspec.evidence.round_costs import CostGrid
+    from simspec.evidence.costs.round_costs import CostGrid
 
 DEFAULT_DRAFT_COST = 0.1
 
@@ -43,8 +43,8 @@ def costs_of_file(file: str) -> CostGrid:
     ParameterError
         The file holds no costs, or needs the plain step or κ beside it.
     """
-    from simspec.evidence.cost_files import read_costs
-    from simspec.evidence.cost_sources import KAPPA_OF_SOURCE
+    from simspec.evidence.costs.files import read_costs
+    from simspec.evidence.costs.sources import KAPPA_OF_SOURCE
     from simspec.model.errors import ParameterError
 
     beside = {"base_tpot": ("plain decoding is", "--base-tpot MS"), KAPPA_OF_SOURCE: ("its κ is", "--kappa N")}
@@ -70,7 +70,7 @@ def costs_from(args: argparse.Namespace) -> CostGrid:
     ParameterError
         A number stands beside ``--costs``, the file holds no costs, or a cost is out of range.
     """
-    from simspec.evidence.round_costs import CostGrid, RoundCosts
+    from simspec.evidence.costs.round_costs import CostGrid, RoundCosts
     from simspec.model.cost import Cost
     from simspec.model.errors import ParameterError
 

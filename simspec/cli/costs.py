@@ -72,9 +72,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 def do(args: argparse.Namespace) -> int:
     """Fit and print."""
     from simspec.cli.common import print_json, reading
-    from simspec.evidence.cost_files import toml
-    from simspec.evidence.cost_sweep import costs
-    from simspec.evidence.round_costs import CostGrid
+    from simspec.evidence.costs.files import toml
+    from simspec.evidence.costs.round_costs import CostGrid
+    from simspec.evidence.costs.sweep import costs
     from simspec.model.errors import ParameterError
 
     columns: dict[str, Any] = {

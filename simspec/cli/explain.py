@@ -66,7 +66,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 def do(args: argparse.Namespace) -> int:
     """Explain and print."""
-    from simspec.advice.explain import explain
+    from simspec.advice.explain.why import explain
     from simspec.cli.common import numbers, print_json, reading, share
     from simspec.model.errors import ParameterError
 

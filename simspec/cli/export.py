@@ -13,7 +13,7 @@ from simspec.cli.acceptance_options import FIGURES, acceptance_from, add_accepta
 from simspec.cli.common import add_json, positive, whole
 
 if TYPE_CHECKING:
-    from simspec.advice.export import Export
+    from simspec.advice.export.configuration import Export
 
 _ENGINES = ("vllm", "sglang", "trtllm", "llamacpp")
 _KAPPA = (
@@ -89,7 +89,7 @@ def do(args: argparse.Namespace) -> int:
 
 
 def _exported(args: argparse.Namespace) -> Export:
-    from simspec.advice.export import engine_of, export
+    from simspec.advice.export.configuration import engine_of, export
     from simspec.model.errors import ParameterError
 
     engine = engine_of(args.engine).name

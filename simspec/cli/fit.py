@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from simspec.cli.common import add_json, number, positive, whole
 
 if TYPE_CHECKING:
-    from simspec.evidence.processes import ProcessFits
+    from simspec.evidence.rounds.processes import ProcessFits
     from simspec.evidence.source import Source, Unknown
 
     Fitted = ProcessFits | Unknown | None
@@ -75,7 +75,7 @@ def do(args: argparse.Namespace) -> int:
 
 def _processes(sources: list[Source], seed: int) -> list[Fitted]:
     """Fits of each source, or why there are none."""
-    from simspec.evidence.processes import fit_processes, rounds_of
+    from simspec.evidence.rounds.processes import fit_processes, rounds_of
     from simspec.evidence.source import Unknown
     from simspec.run.progress import Progress
 
@@ -87,7 +87,7 @@ def _processes(sources: list[Source], seed: int) -> list[Fitted]:
 
 
 def _with_processes(source: Source, found: Fitted) -> dict[str, Any]:
-    from simspec.evidence.processes import ProcessFits
+    from simspec.evidence.rounds.processes import ProcessFits
 
     out = source.to_dict()
     if found is None:

@@ -73,8 +73,8 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 def do(args: argparse.Namespace) -> int:
     """Answer and print."""
-    from simspec.advice.recommend import recommend
-    from simspec.advice.request_weights import one_length
+    from simspec.advice.recommend.answer import recommend
+    from simspec.advice.recommend.request_weights import one_length
     from simspec.cli.common import print_json
 
     acceptance = _by_context(args) if args.at else acceptance_from(args)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from simspec.evidence.observed import Observed
-from simspec.evidence.processes import ProcessFits
-from simspec.evidence.show_processes import shown_processes, wrapped
+from simspec.evidence.rounds.processes import ProcessFits
+from simspec.evidence.rounds.show import shown_processes, wrapped
 from simspec.evidence.source import WARNINGS, Source, Unknown
 from simspec.text import clean, number, table
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import simspec
-from simspec.advice.ab_faults import faults
-from simspec.advice.interval_tables import METHODS, README, kept, lines, main, shipped_windows, spec_bench
+from simspec.advice.ab.faults import faults
+from simspec.advice.ab.interval_tables import METHODS, README, kept, lines, main, shipped_windows, spec_bench
 from simspec.cli.main import main as cli
 from simspec.evidence.observed import LOG_LINE, Observed
 
@@ -303,8 +303,8 @@ def test_the_committed_table_is_made_anew(tmp_path):
 
 
 def test_the_table_has_a_line_per_set_and_quantity(monkeypatch):
-    monkeypatch.setattr("simspec.advice.interval_tables.sets", lambda file: iter([("set", shipped_windows())]))
-    monkeypatch.setattr("simspec.advice.interval_tables.kept", lambda rounds: [])
+    monkeypatch.setattr("simspec.advice.ab.interval_tables.sets", lambda file: iter([("set", shipped_windows())]))
+    monkeypatch.setattr("simspec.advice.ab.interval_tables.kept", lambda rounds: [])
     assert next(iter(lines(None))).startswith("| rounds | requests |")
 
 

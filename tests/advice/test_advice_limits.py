@@ -9,13 +9,13 @@ import pytest
 import simspec
 from simspec import ParameterError, recommend
 from simspec.advice.acceptance import acceptance_of_numbers
-from simspec.advice.decide import compare
-from simspec.advice.export import export
-from simspec.advice.posterior import tokens_posterior
-from simspec.advice.recommend_text import sentence
-from simspec.evidence.cost_draws import possible_draws
-from simspec.evidence.roofline import TRUSTED
-from simspec.evidence.round_costs import RoundCosts
+from simspec.advice.export.configuration import export
+from simspec.advice.recommend.decide import compare
+from simspec.advice.recommend.posterior import tokens_posterior
+from simspec.advice.recommend.text import sentence
+from simspec.evidence.costs.draws import possible_draws
+from simspec.evidence.costs.roofline import TRUSTED
+from simspec.evidence.costs.round_costs import RoundCosts
 
 KAPPA, LENGTH = [0, 2, 4] * 3, [1.0, 2.376, 3.026] * 3
 BATCH, TPOT = [1] * 3 + [32] * 3 + [128] * 3, [12.5, 7.0, 6.2, 16.0, 10.0, 10.5, 22.0, 17.0, 19.5]

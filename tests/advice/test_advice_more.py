@@ -7,18 +7,18 @@ import pytest
 
 import simspec
 from simspec import ParameterError, recommend
-from simspec.advice.ab_run import common, error_of, of_rounds, sides
+from simspec.advice.ab.run import common, error_of, of_rounds, sides
 from simspec.advice.acceptance import Acceptance, acceptance_of_numbers
-from simspec.advice.decide import OFF, compare
-from simspec.advice.explain_split import Prices
-from simspec.advice.kappa_grid import at_context
-from simspec.advice.mean_only import bent
-from simspec.advice.posterior import MEASURED, MODEL, tokens_posterior
-from simspec.advice.same_content import unlike
-from simspec.advice.speeds import speeds
-from simspec.evidence.cost_points import Edge
+from simspec.advice.explain.same_content import unlike
+from simspec.advice.explain.speeds import speeds
+from simspec.advice.explain.split import Prices
+from simspec.advice.recommend.decide import OFF, compare
+from simspec.advice.recommend.kappa_grid import at_context
+from simspec.advice.recommend.mean_only import bent
+from simspec.advice.recommend.posterior import MEASURED, MODEL, tokens_posterior
+from simspec.evidence.costs.points import Edge
+from simspec.evidence.costs.round_costs import RoundCosts
 from simspec.evidence.observed import LOG_LINE, REQUEST, Observed
-from simspec.evidence.round_costs import RoundCosts
 from simspec.evidence.source import Source
 from simspec.stats.intervals import ratio
 

@@ -7,9 +7,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import simspec
-from simspec.advice.conventions import BY_NAME, CONVENTIONS, DEAD_ENDS, QUANTITIES
-from simspec.advice.convert import Conversion, conventions, convert, listed
-from simspec.advice.convert_rules import RULES, follow
+from simspec.advice.convert.conventions import BY_NAME, CONVENTIONS, DEAD_ENDS, QUANTITIES
+from simspec.advice.convert.conversion import Conversion, conventions, convert, listed
+from simspec.advice.convert.rules import RULES, follow
 from simspec.evidence.source import Unknown
 
 ROUND_TRIPS = [own for own in CONVENTIONS if own.name not in ("iid", "medusa-heads", "tree")]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from simspec.advice.acceptance import Acceptance
-from simspec.advice.effort import effort_of
-from simspec.advice.latency_limit import rounds_quantile
-from simspec.advice.recommend import recommend
-from simspec.advice.request_mix import request_mix
+from simspec.advice.recommend.answer import recommend
+from simspec.advice.recommend.effort import effort_of
+from simspec.advice.recommend.latency_limit import rounds_quantile
+from simspec.advice.recommend.request_mix import request_mix
 from simspec.evidence.observed import LOG_LINE, Observed
 
 BETA = (5.0, 2.2)

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 import simspec
 from simspec.advice.acceptance import acceptance_of_numbers
-from simspec.advice.conventions import CONVENTIONS
-from simspec.advice.explain import explain
-from simspec.advice.explain_flags import FLAGS
-from simspec.advice.explain_split import REST, Prices, split
-from simspec.advice.explanation import ACCOUNTING
-from simspec.advice.same_content import one_acceptance, unlike
-from simspec.advice.speeds import measured
+from simspec.advice.convert.conventions import CONVENTIONS
+from simspec.advice.explain.explanation import ACCOUNTING
+from simspec.advice.explain.flags import FLAGS
+from simspec.advice.explain.same_content import one_acceptance, unlike
+from simspec.advice.explain.speeds import measured
+from simspec.advice.explain.split import REST, Prices, split
+from simspec.advice.explain.why import explain
 from simspec.cli.main import main
-from simspec.evidence.round_costs import RoundCosts
+from simspec.evidence.costs.round_costs import RoundCosts
 from simspec.evidence.source import Unknown
 
 PRICES = st.one_of(st.none(), st.floats(0.0, 3.0))

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from simspec import ParameterError, export
-from simspec.advice.export import ENGINES
+from simspec.advice.export.configuration import ENGINES
 
 ALL = ("vllm", "sglang", "trtllm", "llamacpp")
 

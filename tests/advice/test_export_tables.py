@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simspec import ParameterError, export
-from simspec.advice.export_table import Span, spans
+from simspec.advice.export.table import Span, spans
 
 BATCHES = st.lists(st.integers(1, 600), min_size=1, max_size=5, unique=True).map(sorted)
 CONTEXTS = st.lists(st.integers(1, 200_000), min_size=1, max_size=3, unique=True).map(sorted)

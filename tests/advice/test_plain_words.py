@@ -6,8 +6,8 @@ import pytest
 
 import simspec
 from simspec import text
-from simspec.advice.conventions import QUANTITIES
-from simspec.advice.speeds import UNITS, flag_of
+from simspec.advice.convert.conventions import QUANTITIES
+from simspec.advice.explain.speeds import UNITS, flag_of
 from simspec.cli.main import main
 from simspec.evidence import cost_names, figure_names
 

@@ -7,11 +7,11 @@ import pytest
 
 from simspec.advice import posterior
 from simspec.advice.acceptance import Acceptance
-from simspec.advice.posterior import MEASURED, MODEL, REWEIGHTED, tokens_posterior
-from simspec.advice.rate_draws import bootstrapped, group_weights, logit_of, wider
-from simspec.advice.tails import BETA_ROUND, CANDIDATES, GEOMETRIC, IID, tail_of
+from simspec.advice.recommend.posterior import MEASURED, MODEL, REWEIGHTED, tokens_posterior
+from simspec.advice.recommend.rate_draws import bootstrapped, group_weights, logit_of, wider
+from simspec.advice.recommend.tails import BETA_ROUND, CANDIDATES, GEOMETRIC, IID, tail_of
 from simspec.evidence.observed import Observed
-from simspec.evidence.round_fits import fit_rounds
+from simspec.evidence.rounds.fits import fit_rounds
 
 
 def requests(rng, alphas, rounds=60, kappa=3):

@@ -8,11 +8,11 @@ import pytest
 import simspec
 from simspec import ParameterError, recommend, theory
 from simspec.advice.acceptance import Acceptance
-from simspec.advice.decide import OFF, compare
-from simspec.advice.latency_limit import rounds_quantile
-from simspec.advice.posterior import tokens_posterior
+from simspec.advice.recommend.decide import OFF, compare
+from simspec.advice.recommend.latency_limit import rounds_quantile
+from simspec.advice.recommend.posterior import tokens_posterior
+from simspec.evidence.costs.round_costs import CostGrid, RoundCosts
 from simspec.evidence.observed import Observed
-from simspec.evidence.round_costs import CostGrid, RoundCosts
 from simspec.model import Cost, Iid
 
 CURVE = np.array([0.75, 0.5, 0.3, 0.15])

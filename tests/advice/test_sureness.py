@@ -5,14 +5,14 @@ import pytest
 
 from simspec import recommend
 from simspec.advice.acceptance import Acceptance
-from simspec.advice.decide import compare
-from simspec.advice.posterior import BY_PROCESS, tokens_posterior
-from simspec.advice.rate_draws import bootstrapped, group_weights, joined
-from simspec.advice.recommend_text import sentence
-from simspec.advice.request_spread import spread_of
-from simspec.advice.request_weights import request_weights
+from simspec.advice.recommend.decide import compare
+from simspec.advice.recommend.posterior import BY_PROCESS, tokens_posterior
+from simspec.advice.recommend.rate_draws import bootstrapped, group_weights, joined
+from simspec.advice.recommend.request_spread import spread_of
+from simspec.advice.recommend.request_weights import request_weights
+from simspec.advice.recommend.text import sentence
+from simspec.evidence.costs.round_costs import RoundCosts
 from simspec.evidence.observed import LOG_LINE, NO_UNIT, REQUEST, Observed
-from simspec.evidence.round_costs import RoundCosts
 from simspec.model import Cost
 
 A, B = 5.0, 2.2

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simspec
-from simspec.advice.conventions import CONVENTIONS
+from simspec.advice.convert.conventions import CONVENTIONS
 from simspec.cli.main import main
 
 LINE = (

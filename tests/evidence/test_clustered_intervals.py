@@ -5,10 +5,10 @@ import pytest
 from writers import Truth, lines, llamacpp_request, llamacpp_statistics, vllm_current, vllm_scrape
 
 import simspec
-from simspec.advice.ab_run import error_of
-from simspec.advice.ab_runs import run_of
+from simspec.advice.ab.reading import run_of
+from simspec.advice.ab.run import error_of
 from simspec.advice.acceptance import acceptance_of_source
-from simspec.advice.posterior import tokens_posterior
+from simspec.advice.recommend.posterior import tokens_posterior
 from simspec.evidence.block import Counts, figures
 from simspec.evidence.clustered_intervals import give_intervals
 from simspec.evidence.observed import LOG_LINE, REQUEST, Observed

@@ -11,14 +11,14 @@ from scipy.stats import binom
 
 import simspec
 from simspec.advice.acceptance import acceptance_of_numbers
-from simspec.advice.decide import compare
-from simspec.advice.posterior import tokens_posterior
-from simspec.evidence.cost_fit import fit_cell
-from simspec.evidence.cost_line import fit_line
-from simspec.evidence.cost_means import sweep_of
-from simspec.evidence.cost_noise import Noise, with_plain
-from simspec.evidence.cost_rows import PLAIN, ROUND, Timed
-from simspec.evidence.round_costs import RoundCosts
+from simspec.advice.recommend.decide import compare
+from simspec.advice.recommend.posterior import tokens_posterior
+from simspec.evidence.costs.cell_fit import fit_cell
+from simspec.evidence.costs.line import fit_line
+from simspec.evidence.costs.means import sweep_of
+from simspec.evidence.costs.noise import Noise, with_plain
+from simspec.evidence.costs.round_costs import RoundCosts
+from simspec.evidence.costs.rows import PLAIN, ROUND, Timed
 from simspec.evidence.words import uniforms
 from simspec.kernels.words import stream_keys
 

@@ -22,9 +22,9 @@ from writers import (
 )
 
 import simspec
-from simspec.advice.ab_runs import run_of
+from simspec.advice.ab.reading import run_of
 from simspec.advice.pieces import acceptance_of_sources
-from simspec.advice.posterior import tokens_posterior
+from simspec.advice.recommend.posterior import tokens_posterior
 from simspec.cli.acceptance_options import read_acceptance
 from simspec.cli.main import main
 from simspec.evidence.lines import BLOCK, Text

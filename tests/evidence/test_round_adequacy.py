@@ -5,11 +5,11 @@ import pytest
 from rounds_played import beta_requests, curve, fixed, heuristic, hmm, iid, markov, two_kinds, without_order
 from scipy.stats import binom
 
-from simspec.evidence.adequacy import LEVEL, _chances, _score, adequacy
 from simspec.evidence.observed import Observed
-from simspec.evidence.round_fits import fit_rounds
-from simspec.evidence.round_sample import one_by_one
-from simspec.evidence.round_spread import spread_of
+from simspec.evidence.rounds.adequacy import LEVEL, _chances, _score, adequacy
+from simspec.evidence.rounds.fits import fit_rounds
+from simspec.evidence.rounds.sample import one_by_one
+from simspec.evidence.rounds.spread import spread_of
 
 FALSE_ALARM = 1e-6
 TRUE = {

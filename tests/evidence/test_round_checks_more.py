@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from simspec.evidence.adequacy import adequacy
 from simspec.evidence.observed import Observed
-from simspec.evidence.round_checks import _bins
-from simspec.evidence.round_fits import fit_rounds
+from simspec.evidence.rounds.adequacy import adequacy
+from simspec.evidence.rounds.checks import _bins
+from simspec.evidence.rounds.fits import fit_rounds
 
 
 def test_places_with_little_behind_them_join_their_neighbours():

@@ -10,10 +10,10 @@ from scipy.stats import binom
 
 import simspec
 from simspec import Cost, ParameterError
-from simspec.evidence.cost_edges import edges
-from simspec.evidence.cost_files import grid_from_dict, read_costs, toml
-from simspec.evidence.cost_tables import record_of
-from simspec.evidence.round_costs import CostGrid, RoundCosts
+from simspec.evidence.costs.edges import edges
+from simspec.evidence.costs.files import grid_from_dict, read_costs, toml
+from simspec.evidence.costs.round_costs import CostGrid, RoundCosts
+from simspec.evidence.costs.tables import record_of
 from simspec.evidence.words import uniforms
 from simspec.kernels.words import stream_keys
 

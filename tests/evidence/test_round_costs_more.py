@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import simspec
-from simspec.evidence.cost_rows import timed
-from simspec.evidence.cost_tables import record_of
-from simspec.evidence.round_costs import RoundCosts
+from simspec.evidence.costs.round_costs import RoundCosts
+from simspec.evidence.costs.rows import timed
+from simspec.evidence.costs.tables import record_of
 from simspec.model import Cost
 
 
@@ -54,7 +54,7 @@ def test_a_base_speed_beside_totals_is_a_total():
 
 
 def test_a_roofline_beyond_its_context_says_so_and_still_does_after_json():
-    from simspec.evidence.cost_files import grid_from_dict
+    from simspec.evidence.costs.files import grid_from_dict
 
     rows = [(b, c, k) for b in (1, 8) for c in (500, 4000) for k in (0, 1, 3)]
     batch, context, kappa = (list(map(float, column)) for column in zip(*rows, strict=True))
@@ -69,7 +69,7 @@ def test_a_roofline_beyond_its_context_says_so_and_still_does_after_json():
 
 def test_a_loop_that_is_cheaper_within_the_noise_is_no_suspect():
     """5% below plain decoding that scatters by 8%."""
-    from simspec.evidence.cost_doubts import off_of
+    from simspec.evidence.costs.doubts import off_of
 
     rows = [timed(record_of({"kappa": 0, "round_ms": ms, "mode": "loop"}, "x")) for ms in (6.2, 7.1, 6.65)]
     assert off_of(rows, 7.0, 0.3)[0] == pytest.approx(0.95)

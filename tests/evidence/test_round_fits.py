@@ -8,12 +8,12 @@ import pytest
 from rounds_played import beta_requests, curve, fixed, heuristic, hmm, iid, markov, two_kinds, without_order
 
 from simspec.evidence import hidden_fit
-from simspec.evidence.adequacy import _chances
 from simspec.evidence.observed import Observed
-from simspec.evidence.process_toml import toml_of
-from simspec.evidence.round_fits import fit_rounds
-from simspec.evidence.round_hidden import hidden_by_group, hidden_pieces, hidden_point
-from simspec.evidence.round_models import MODELS
+from simspec.evidence.rounds.adequacy import _chances
+from simspec.evidence.rounds.fits import fit_rounds
+from simspec.evidence.rounds.hidden import hidden_by_group, hidden_pieces, hidden_point
+from simspec.evidence.rounds.models import MODELS
+from simspec.evidence.rounds.process_toml import toml_of
 from simspec.model import Iid, Markov, ParameterError
 from simspec.model.process import Processes
 from simspec.stats.logits import logit

@@ -7,8 +7,8 @@ import pytest
 from rounds_played import fixed, iid, markov, two_kinds
 
 from simspec.evidence.observed import Observed
-from simspec.evidence.round_fits import fit_rounds
-from simspec.evidence.round_requests import tokens_by_group
+from simspec.evidence.rounds.fits import fit_rounds
+from simspec.evidence.rounds.requests import tokens_by_group
 from simspec.model import ParameterError
 from simspec.stats.intervals import ratio
 

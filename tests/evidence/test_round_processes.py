@@ -11,10 +11,10 @@ from writers import SMALL, lines, vllm_v0
 
 import simspec
 from simspec.cli.main import main
-from simspec.evidence.kappa_rule import CODE, _dependence, kappa_rule
 from simspec.evidence.observed import Observed
-from simspec.evidence.process_toml import toml_of
-from simspec.evidence.processes import NO_GROUPS, NO_ORDER, SAME_LAW, fit_processes, tokens_at
+from simspec.evidence.rounds.kappa_rule import CODE, _dependence, kappa_rule
+from simspec.evidence.rounds.process_toml import toml_of
+from simspec.evidence.rounds.processes import NO_GROUPS, NO_ORDER, SAME_LAW, fit_processes, tokens_at
 from simspec.model.process import Processes
 from simspec.model.scenario import Scenario
 from simspec.theory import window

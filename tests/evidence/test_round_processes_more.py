@@ -5,12 +5,12 @@ import math
 import numpy as np
 
 from simspec.evidence import processes
-from simspec.evidence.adequacy import Adequacy, adequacy
-from simspec.evidence.kappa_rule import SURE, kappa_rule
 from simspec.evidence.observed import Observed
-from simspec.evidence.processes import KAPPA_UNKNOWABLE, fit_processes
-from simspec.evidence.round_fits import fit_rounds
-from simspec.evidence.round_sample import one_by_one
+from simspec.evidence.rounds.adequacy import Adequacy, adequacy
+from simspec.evidence.rounds.fits import fit_rounds
+from simspec.evidence.rounds.kappa_rule import SURE, kappa_rule
+from simspec.evidence.rounds.processes import KAPPA_UNKNOWABLE, fit_processes
+from simspec.evidence.rounds.sample import one_by_one
 
 COUNTS = Observed.of_counts([(3, 1000, [700, 350, 175])])
 

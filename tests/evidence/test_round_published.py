@@ -8,8 +8,8 @@ import pytest
 
 import simspec.evidence
 from simspec.evidence.observed import Observed
-from simspec.evidence.processes import fit_processes
-from simspec.evidence.round_fits import fit_rounds
+from simspec.evidence.rounds.fits import fit_rounds
+from simspec.evidence.rounds.processes import fit_processes
 
 EAGLE3 = {  # vllm-project/speculators, docs/fp8_ablation, Qwen3-8B bf16, κ = 3: drafts, survival
     "HumanEval": (127_667, (0.636923, 0.372023, 0.213634)),

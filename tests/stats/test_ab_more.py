@@ -55,7 +55,7 @@ def test_the_base_speed_of_a_run_comes_before_the_one_for_both():
 
 def test_a_weak_position_is_a_fault_only_beyond_the_chance_of_any_position():
     """α = .7 at four of five positions; the third as low as 1e-6 would ask of one position alone, and lower."""
-    from simspec.advice.ab_faults import CHANCE, _fewer, _Seen, faults
+    from simspec.advice.ab.faults import CHANCE, _fewer, _Seen, faults
     from simspec.evidence.observed import Observed
 
     found = {}

@@ -10,10 +10,10 @@ import pytest
 
 import simspec
 from simspec import recommend
-from simspec.advice.decide import OFF
+from simspec.advice.recommend.decide import OFF
 from simspec.cli.main import main
+from simspec.evidence.costs.round_costs import CostGrid, RoundCosts
 from simspec.evidence.observed import REQUEST, Observed
-from simspec.evidence.round_costs import CostGrid, RoundCosts
 
 # vllm-project/vllm issue 20780: Llama 3.1 8B, batch 1, plain TPOT 7.07 ms; tokens per round and TPOT by κ
 KAPPAS = (2, 3, 4, 5, 6, 7)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simspec.evidence.cost_names import NAMES, PER_TOKEN, canonical
+from simspec.evidence.costs.names import NAMES, PER_TOKEN, canonical
 from simspec.evidence.readers.base import Options, Place
 from simspec.model.errors import did_you_mean, shown
 

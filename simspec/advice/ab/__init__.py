@@ -1,0 +1,1 @@
+"""Is the difference between two runs real, and is either of them broken?"""

@@ -1,0 +1,1 @@
+"""What is one engine's acceptance figure in another's words?"""

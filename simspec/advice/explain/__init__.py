@@ -1,0 +1,1 @@
+"""Why is it slower, or not faster?"""

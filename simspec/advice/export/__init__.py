@@ -1,0 +1,1 @@
+"""How is advice written so that an engine takes it?"""

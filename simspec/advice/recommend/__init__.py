@@ -1,0 +1,1 @@
+"""Which κ, how sure, and what would settle it?"""

@@ -1,0 +1,1 @@
+"""What does a round of κ drafts cost, from measurements?"""

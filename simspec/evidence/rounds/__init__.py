@@ -1,0 +1,1 @@
+"""Which processes explain rounds, and do they explain them?"""
