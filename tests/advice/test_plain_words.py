@@ -9,7 +9,8 @@ from simspec import text
 from simspec.advice.convert.conventions import QUANTITIES
 from simspec.advice.explain.speeds import UNITS, flag_of
 from simspec.cli.main import main
-from simspec.evidence import cost_names, figure_names
+from simspec.evidence import figure_names
+from simspec.evidence.costs import names as cost_names
 
 VLLM = (
     "INFO 05-08 16:26:{:02d} [loggers.py:271] Engine 000: Avg prompt throughput: 5.0 tokens/s, Avg generation "

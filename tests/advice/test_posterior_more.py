@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from simspec.advice import posterior
 from simspec.advice.acceptance import Acceptance
+from simspec.advice.recommend import posterior
 from simspec.advice.recommend.posterior import MEASURED, MODEL, REWEIGHTED, tokens_posterior
 from simspec.advice.recommend.rate_draws import bootstrapped, group_weights, logit_of, wider
 from simspec.advice.recommend.tails import BETA_ROUND, CANDIDATES, GEOMETRIC, IID, tail_of

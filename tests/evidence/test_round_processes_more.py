@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from simspec.evidence import processes
 from simspec.evidence.observed import Observed
+from simspec.evidence.rounds import processes
 from simspec.evidence.rounds.adequacy import Adequacy, adequacy
 from simspec.evidence.rounds.fits import fit_rounds
 from simspec.evidence.rounds.kappa_rule import SURE, kappa_rule
