@@ -48,6 +48,22 @@ def test_a_console_example_prints_what_it_says(block, clone):
     assert steady(done.stdout) == steady(expected)
 
 
+def pasteable():
+    """Commands at the head of a document that name no FILE, LOG or ENGINE of the reader's own."""
+    for file in sorted((ROOT / "docs").glob("*.md")):
+        for line in re.findall(r"^    (simspec .*)$", file.read_text(encoding="utf-8"), re.MULTILINE):
+            command = re.split(r"\s{3,}", line)[0]
+            if not re.search(r"[A-Z]{3}|\[|…|\.log", command):
+                yield pytest.param(command, id=f"{file.stem}: {command[8:50]}")
+
+
+@pytest.mark.parametrize("command", list(pasteable()))
+def test_a_command_of_the_documents_answers(command, clone):
+    done = shell(command, clone)
+    assert done.returncode in (0, 1), done.stderr
+    assert len(done.stdout.splitlines()) > 2
+
+
 def test_the_python_examples_print_what_they_say(clone):
     test = doctest.DocTestParser().get_doctest("\n".join(blocks("python")), {}, "README", "README.md", 0)
     assert test.examples

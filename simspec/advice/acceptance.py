@@ -16,7 +16,7 @@ from simspec.evidence.costs.points import EARLY
 from simspec.evidence.kappa_seen import check_kappa
 from simspec.evidence.line_means import LineMeans
 from simspec.evidence.observed import Observed
-from simspec.evidence.source import Source, Unknown
+from simspec.evidence.source import POOLED, Source, Unknown
 from simspec.model import KAPPA_LIMIT, Iid
 from simspec.model.errors import ParameterError
 from simspec.stats.intervals import student
@@ -27,7 +27,6 @@ Interval = tuple[float, float]
 LEAST_PERCENT = 2.0
 """A share above 1 is a percentage from here on; below, a rate that counts the bonus token is the likelier reason."""
 _SLACK = 1e-9
-_BLOCKS = ("pooled", "pooled_with_histogram")
 _WITHOUT_KAPPA = ("drafts", "mean_emitted_per_round", "intervals")
 """Figures that hold whatever κ was."""
 _GIVEN = ("emitted", "alpha", "survival", "conditional", "rate")
@@ -214,7 +213,7 @@ def _origin(source: Source) -> str:
 def _block(source: Source) -> Mapping[str, Any]:
     """The one block of a source that speaks for all of it."""
     body = source.body
-    for name in _BLOCKS:
+    for name in POOLED:
         if isinstance(body.get(name), dict):
             own = dict(body[name])
             if isinstance(own.get("mean_emitted_per_round"), Unknown) and len(body.get("given_kappa", {})) == 1:

@@ -12,11 +12,10 @@ import numpy as np
 
 from simspec.evidence.block import ONE_BY_ONE
 from simspec.evidence.observed import REQUEST, Observed
-from simspec.evidence.source import Source, Unknown
+from simspec.evidence.source import POOLED, Source, Unknown
 from simspec.stats.request_sums import RequestSums
 from simspec.text import plural
 
-_BLOCKS = ("pooled", "pooled_with_histogram")
 WITHIN = "binomial: rounds are taken as independent; between requests figures differ by more, see pooled"
 """The method of a part, such as one request, in a source that tells its groups apart."""
 _NEVER = Unknown("the position before was never accepted")
@@ -47,7 +46,7 @@ def give_intervals(source: Source, level: float) -> None:
     observed = source.observed
     if isinstance(observed, Unknown) or not observed.clustered:
         return
-    for name in _BLOCKS:
+    for name in POOLED:
         block = source.body.get(name)
         if isinstance(block, dict):
             _between(block, observed, level)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from simspec.evidence.source import Source, Unknown
+from simspec.evidence.source import POOLED, Source, Unknown
 from simspec.model.errors import ParameterError
 
-_BLOCKS = ("pooled", "pooled_with_histogram")
 _LISTED = 10
 
 
@@ -18,7 +17,7 @@ def kappas_in(source: Source) -> frozenset[int]:
     [3, 5]
     """
     segments = source.body.get("segments", [])
-    blocks = [source.body.get(name) for name in _BLOCKS]
+    blocks = [source.body.get(name) for name in POOLED]
     blocks += segments if isinstance(segments, list) else []
     found = {block["kappa"] for block in blocks if isinstance(block, dict) and isinstance(block.get("kappa"), int)}
     return frozenset(found or source.kappas)

@@ -7,10 +7,9 @@ from typing import Any
 from simspec.evidence.observed import Observed
 from simspec.evidence.rounds.processes import ProcessFits
 from simspec.evidence.rounds.show import shown_processes, wrapped
-from simspec.evidence.source import WARNINGS, Source, Unknown
+from simspec.evidence.source import POOLED, WARNINGS, Source, Unknown
 from simspec.text import clean, number, table
 
-_BLOCKS = ("pooled", "pooled_with_histogram")
 _NESTED = ("engines", "per_subset", "drafters", "given_kappa", "single_scrape_t0")
 _LISTED = ("segments", "windows", "per_request", "items", "groups")
 _ROWS = 12
@@ -26,7 +25,7 @@ def shown(source: Source, processes: ProcessFits | Unknown | None = None) -> str
     parts = [
         clean(f"{', '.join(source.files)}: {source.shape} ({source.engine})") + _headline(data, source.assumes_kappa)
     ]
-    for name in _BLOCKS:
+    for name in POOLED:
         if isinstance(data.get(name), dict):
             parts.append(_block(name, data[name]))
     for name in _NESTED:
@@ -66,7 +65,7 @@ def shown(source: Source, processes: ProcessFits | Unknown | None = None) -> str
 
 def _headline(data: dict[str, Any], assumes_kappa: bool) -> str:
     """Tokens per round and what becomes of a draft, in a sentence; nothing where E is not known."""
-    block: dict[str, Any] = next((data[name] for name in _BLOCKS if isinstance(data.get(name), dict)), {})
+    block: dict[str, Any] = next((data[name] for name in POOLED if isinstance(data.get(name), dict)), {})
     emitted, ends = block.get("mean_emitted_per_round"), block.get("intervals") or {}
     if emitted is None:
         return ""

@@ -14,6 +14,12 @@ from simspec.evidence.observed import Observed
 MOST_ROWS = 1_000
 """Windows, requests or items that are listed; what is beyond is counted in the pooled figures only."""
 
+POOLED = ("pooled", "pooled_with_histogram")
+"""Names under which a body holds figures of all its rounds, the first there is."""
+
+PARTS = ("per_task", "per_request", "items")
+"""Names under which a body holds parts with times of their own."""
+
 BATCH_FACTOR = 4.0
 """A largest batch beyond this many times the smallest is said to change: their costs have little in common."""
 
@@ -213,6 +219,18 @@ def _plain(value: Any, path: str, reasons: dict[str, str]) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(entry, f"{path}[{i}]", reasons) for i, entry in enumerate(value)]
     return value
+
+
+def rows_of(part: Any) -> list[dict[str, Any]]:
+    """The rows of a part of a body, which is a list or a table of them.
+
+    Examples
+    --------
+    >>> rows_of({"a": {"drafts": 3}, "b": 1}), rows_of(None)
+    ([{'drafts': 3}], [])
+    """
+    rows = part if isinstance(part, list) else list(part.values()) if isinstance(part, dict) else []
+    return [row for row in rows if isinstance(row, dict)]
 
 
 class Rows(list[Any]):

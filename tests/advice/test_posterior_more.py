@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import logit
 
 from simspec.advice.acceptance import Acceptance
 from simspec.advice.recommend import posterior
 from simspec.advice.recommend.posterior import MEASURED, MODEL, REWEIGHTED, tokens_posterior
-from simspec.advice.recommend.rate_draws import bootstrapped, group_weights, logit_of, wider
+from simspec.advice.recommend.rate_draws import bootstrapped, group_weights, wider
 from simspec.advice.recommend.tails import BETA_ROUND, CANDIDATES, GEOMETRIC, IID, tail_of
 from simspec.evidence.observed import Observed
 from simspec.evidence.rounds.fits import fit_rounds
@@ -50,7 +51,7 @@ def test_every_draw_of_requests_is_weighted_anew(monkeypatch):
 def test_few_groups_are_spread_as_students_law():
     table = np.array([[70.0], [55.0], [62.0], [48.0]])
     weights = group_weights(4, 4000, 1)
-    few, many = (logit_of(bootstrapped(table, np.full((4, 1), 100.0), weights, n)).std() for n in (4, 1000))
+    few, many = (logit(bootstrapped(table, np.full((4, 1), 100.0), weights, n)).std() for n in (4, 1000))
     assert few / many == pytest.approx(wider(4) / wider(1000), rel=1e-6)
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from simspec.evidence.observed import Observed
-from simspec.evidence.rounds.adequacy import adequacy
-from simspec.evidence.rounds.checks import _bins
+from simspec.evidence.rounds.adequacy import _in_all, adequacy
+from simspec.evidence.rounds.checks import Check, _bins
 from simspec.evidence.rounds.fits import fit_rounds
 
 
@@ -21,3 +21,11 @@ def test_the_first_round_of_a_request_follows_no_other():
     own = Observed.in_order([[3]] * 2000, [[int(a)] for a in lengths])
     found = adequacy(fit_rounds(own, ["position"])[0], own)
     assert "successive rounds" not in [one.name for one in found.statistics]
+
+
+def test_all_statistics_together_err_as_often_as_one_may():
+    """p = .02 of three is .06 in all; p = .01 is .03."""
+    own = [Check(name, "", np.zeros((1, 1, 1)), 1.0) for name in "abc"]
+    for least, expected in ((0.02, [False, False, False]), (0.01, [True, False, False])):
+        judged = [(check, 0.0, p) for check, p in zip(own, (least, 0.5, 0.9), strict=True)]
+        assert [found.rejected for found in _in_all(judged, 0.05)] == expected

@@ -41,6 +41,7 @@ from writers import (
 
 import simspec
 from simspec.evidence.block import Counts, alpha_from_mean, figures
+from simspec.evidence.kappa_seen import kappas_in
 from simspec.evidence.readers import LINE_READERS, OBJECT_READERS, TABLE_READERS
 from simspec.evidence.show import shown
 from simspec.evidence.source import WARNINGS
@@ -658,6 +659,16 @@ def test_a_histogram_counts_for_acceptance_where_the_field_was_cut(fit):
     row = own["per_request"][0]
     assert (row["accepted_by_histogram"], row["accepted_by_field"]) == (SMALL.accepted, SMALL.accepted - 2)
     assert "IDENTITY_BROKEN" in own["warn"]
+
+
+def test_figures_of_the_requests_with_a_histogram_are_read_as_pooled_ones(tmp_path):
+    file = tmp_path / "meta.jsonl"
+    file.write_text(lines(sglang_meta(SMALL, spec_num_correct_drafts=SMALL.accepted - 2)))
+    (source,) = simspec.fit(file)
+    emitted = 1 + SMALL.accepted / SMALL.drafts
+    assert f"a round emits E = {emitted:.3f}" in shown(source)
+    assert kappas_in(source) == {SMALL.kappa}
+    assert simspec.explain(file, base_tok_s=50.0, spec_tok_s=90.0).emitted == pytest.approx(emitted)
 
 
 def test_a_request_without_verification_is_no_data(fit):

@@ -12,12 +12,11 @@ from simspec.evidence.kappa_seen import which_kappa
 from simspec.evidence.observed import Observed
 from simspec.evidence.readers.base import Options
 from simspec.evidence.recognise import read_one
-from simspec.evidence.source import Source, Unknown
+from simspec.evidence.source import POOLED, Source, Unknown
 from simspec.model.errors import ParameterError
 
 PER_REQUEST = "tokens_per_s_per_request"
 SPEEDS = ("output_tok_s", PER_REQUEST)
-_BLOCKS = ("pooled", "pooled_with_histogram")
 ENDS_LEFT_OUT = 5
 BY_LINE = (
     "speed: lines of the log stand for repeats (of five or more without the first and last, which may hold idle time); "
@@ -133,7 +132,7 @@ def _by_line(source: Source) -> tuple[tuple[float, int], ...]:
 
 def _speeds(source: Source) -> tuple[str, tuple[float, ...]]:
     """Name of the figure that tells the speed, and the speed."""
-    for block in (source.body.get(name) for name in _BLOCKS):
+    for block in (source.body.get(name) for name in POOLED):
         found = [name for name in SPEEDS if isinstance(block, dict) and isinstance(block.get(name), float)]
         if found and isinstance(block, dict):
             return found[0], (block[found[0]],)

@@ -9,7 +9,7 @@ from typing import Any
 
 from simspec.advice.explain.speeds import UNITS
 from simspec.evidence.bench_load import WHOLE_RUN, at_once
-from simspec.evidence.source import Source
+from simspec.evidence.source import PARTS, Source, rows_of
 from simspec.text import plural
 
 _ROUND = {
@@ -22,7 +22,6 @@ _VERIFYING = (
     ("verify_ms", "verify_ms_per_token", "its column of verifying: the slope over κ"),
     ("fixed_ms", "verify_ms_base", "its column of verifying: where the line over κ meets 0"),
 )
-_PARTS = ("per_task", "per_request", "items")
 _UNITS = UNITS | {
     "draft_ms": "ms per draft token",
     "verify_ms": "ms per further token verified",
@@ -162,12 +161,12 @@ def _of_parts(source: Source, found: Found) -> None:
 
 def listed_parts(source: Source) -> list[Mapping[str, Any]]:
     """Requests or tasks of a source, as it lists them."""
-    return [row for name in _PARTS for row in _listed(source.body.get(name))]
+    return [row for name in PARTS for row in rows_of(source.body.get(name))]
 
 
 def _streams(source: Source, pooled: Mapping[str, Any]) -> float | None:
     """Requests that ran at once: as the log counts them, or one where its times are those of one."""
-    running = [_number(row, "running") for row in _listed(source.body.get("windows"))]
+    running = [_number(row, "running") for row in rows_of(source.body.get("windows"))]
     known = [value for value in running if value is not None]
     if known and "implied_round_ms" in pooled:
         return math.fsum(known) / len(known)
@@ -179,11 +178,6 @@ def _streams(source: Source, pooled: Mapping[str, Any]) -> float | None:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _listed(part: Any) -> list[Mapping[str, Any]]:
-    rows = list(part.values()) if isinstance(part, Mapping) else part if isinstance(part, (list, tuple)) else []
-    return [row for row in rows if isinstance(row, Mapping)]
 
 
 def _number(row: Mapping[str, Any], name: str) -> float | None:

@@ -60,14 +60,11 @@ def widened(best: Floats, draws: Floats, groups: int, bayes: bool = True) -> Flo
 
 def bootstrapped(reached: Floats, examined: Floats, weights: Floats, groups: int) -> Floats:
     """Conditional rates under weighted groups, stretched about the best as so few groups ask for."""
+    from scipy.special import expit, logit
+
     rates = (weights @ reached + HALF) / (weights @ examined + 2 * HALF)
     centre = (reached.sum(axis=0) + HALF) / (examined.sum(axis=0) + 2 * HALF)
-    logit = logit_of(centre) + wider(groups) * (logit_of(rates) - logit_of(centre))
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logit, -700.0, 700.0))))
-
-
-def logit_of(rate: Floats) -> Floats:
-    return np.asarray(np.log(rate) - np.log1p(-rate))
+    return np.asarray(expit(logit(centre) + wider(groups) * (logit(rates) - logit(centre))))
 
 
 def beta_draws(hits: Floats, misses: Floats, uniform: Floats) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 
 from simspec.evidence.bench_load import WHOLE_RUN, at_once
 from simspec.evidence.costs.tables import Record
-from simspec.evidence.source import Source
+from simspec.evidence.source import PARTS, Source, rows_of
 from simspec.model.errors import ParameterError
 
 _FIGURES = (
@@ -31,7 +31,6 @@ _STEADY = ("implied_round_ms", "iteration_ms")
 """Fields that stand in the pool where the batch hardly changes: the windows are repeats then, whatever their batch."""
 REPEATS = 8
 """Repeats to which the windows of one κ are joined: enough to see their scatter, and each as long as a measurement."""
-_PARTS = ("per_task", "per_request", "items")
 
 
 def records_of_sources(sources: Sequence[Source], kappas: Sequence[float] | None = None) -> list[Record]:
@@ -71,7 +70,7 @@ def _rows(source: Source, place: str, kappa: float | None) -> Iterator[Record]:
     single = pooled.get("target_ms_single_token")
     if isinstance(single, float):
         yield Record({"kappa": 0.0, "tpot_ms": single}, {}, place)
-    parts = [part for name in _PARTS for part in _listed(source.body.get(name))]
+    parts = [part for name in PARTS for part in rows_of(source.body.get(name))]
     found = [record for part in parts if (record := _row(part, pooled, place, kappa)) is not None]
     found = found or list(_windows(source, pooled, place))
     if found:
@@ -80,15 +79,10 @@ def _rows(source: Source, place: str, kappa: float | None) -> Iterator[Record]:
         yield record
 
 
-def _listed(part: Any) -> list[Mapping[str, Any]]:
-    rows = part if isinstance(part, list) else list(part.values()) if isinstance(part, dict) else []
-    return [row for row in rows if isinstance(row, dict)]
-
-
 def _windows(source: Source, pooled: Mapping[str, Any], place: str) -> Iterator[Record]:
     """Windows of a log, joined to a few long repeats of each κ, whose scatter is the error of a round."""
     steady = any(isinstance(pooled.get(name), float) for name in _STEADY)
-    listed = _listed(source.body.get("windows"))
+    listed = rows_of(source.body.get("windows"))
     left_out = source.body.get("windows_left_out")
     says = f"{place}: times are those of the first {len(listed):,} windows" if left_out else ""
     groups: dict[tuple[int, float | None], list[Mapping[str, Any]]] = {}

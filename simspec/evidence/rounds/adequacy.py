@@ -24,6 +24,7 @@ from simspec.evidence.rounds.sample import one_by_one
 from simspec.evidence.rounds.spread import Spread, spread_of, two_sided
 from simspec.evidence.words import DOMAIN, uniforms
 from simspec.kernels.words import stream_keys
+from simspec.stats.difference import holm
 from simspec.stats.logits import SMALL_STEP
 
 LEVEL = 0.05
@@ -142,7 +143,7 @@ def adequacy(
     judged = _judged(checks, told, seen, drawn)
     if spread is not None:
         judged.append(_spread_judged(spread, rounds, chance, spreads))
-    return _verdict(_holm(judged, level), replicates, len(at), level)
+    return _verdict(_in_all(judged, level), replicates, len(at), level)
 
 
 def _chances(ahead: Floats, drafted: Ints) -> Floats:
@@ -227,16 +228,12 @@ def _judged(checks: list[Check], told: np.ndarray, seen: Floats, drawn: Floats) 
     return out
 
 
-def _holm(judged: list[tuple[Check, float, float]], level: float) -> tuple[Statistic, ...]:
-    order = np.argsort([p for _, _, p in judged])
-    rejected = np.zeros(len(judged), bool)
-    for rank, i in enumerate(order):
-        if judged[i][2] > level / (len(judged) - rank):
-            break
-        rejected[i] = True
+def _in_all(judged: list[tuple[Check, float, float]], level: float) -> tuple[Statistic, ...]:
+    """All statistics together err at most ``level`` of the time."""
+    adjusted = holm(np.array([p for _, _, p in judged]))
     return tuple(
-        Statistic(own.name, own.says, seen, p, own.size, bool(bad))
-        for (own, seen, p), bad in zip(judged, rejected, strict=True)
+        Statistic(own.name, own.says, seen, p, own.size, bool(family <= level))
+        for (own, seen, p), family in zip(judged, adjusted, strict=True)
     )
 
 
