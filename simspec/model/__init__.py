@@ -15,6 +15,7 @@ from simspec.model.scenario import Scenario
 from simspec.model.simulation import Simulation
 from simspec.model.survival import Survival
 from simspec.model.trace import Trace
+from simspec.model.trees import DraftTree
 
 __all__ = [
     "KAPPA_LIMIT",
@@ -22,6 +23,7 @@ __all__ = [
     "Cost",
     "DatasetError",
     "DiscreteMixture",
+    "DraftTree",
     "Drift",
     "GaussianCopulaAr1",
     "Hmm",

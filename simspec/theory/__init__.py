@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         alpha_upper_chernoff,
     )
     from simspec.theory.best import Optimum, integer_kappa_for_share, optimum
+    from simspec.theory.best_trees import BestTree, best_accepted, best_tree, fastest_tree
     from simspec.theory.block import BlockLaw, block_verification
     from simspec.theory.brackets import block_bracket
     from simspec.theory.carried import window_start_full
@@ -103,10 +104,12 @@ if TYPE_CHECKING:
     from simspec.theory.tails import TailRisks, at_least_once, tail_risks
     from simspec.theory.text_correlation import AcceptanceCorrelation, acceptance_correlation, matching_chain
     from simspec.theory.transport import Transport, transport_optimum, transport_optimum_distinct
+    from simspec.theory.tree_laws import TreeLaw, merged_tree, tree_law
     from simspec.theory.typical import TypicalAcceptance, typical_acceptance
 
 __all__ = [
     "AcceptanceCorrelation",
+    "BestTree",
     "BlockLaw",
     "ControlledGeneration",
     "CriticalAlpha",
@@ -125,6 +128,7 @@ __all__ = [
     "Surroundings",
     "TailRisks",
     "Transport",
+    "TreeLaw",
     "TypicalAcceptance",
     "WindowLaw",
     "acceptance_by_draws",
@@ -141,6 +145,8 @@ __all__ = [
     "alpha_upper_chernoff",
     "article",
     "at_least_once",
+    "best_accepted",
+    "best_tree",
     "block_bracket",
     "block_verification",
     "break_even_alpha",
@@ -162,6 +168,7 @@ __all__ = [
     "expected_accepted",
     "expected_accepted_heads",
     "expected_accepted_random_rate",
+    "fastest_tree",
     "fluctuation_alpha_a",
     "fluctuation_alpha_b",
     "foresight_bound",
@@ -179,6 +186,7 @@ __all__ = [
     "many_drafts_speedup",
     "matching_chain",
     "mean_round_cost",
+    "merged_tree",
     "most_variable_alpha",
     "naive_matching",
     "optimal_plan",
@@ -207,6 +215,7 @@ __all__ = [
     "transport_optimum",
     "transport_optimum_distinct",
     "transport_programme",
+    "tree_law",
     "typical_acceptance",
     "unit_counts",
     "window",
@@ -214,6 +223,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "tree_laws": ("TreeLaw", "merged_tree", "tree_law"),
+    "best_trees": ("BestTree", "best_accepted", "best_tree", "fastest_tree"),
     "alpha_bounds": (
         "alpha_bounds_from_half",
         "alpha_lower_bretagnolle_huber",
