@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         kappa_star_continuous,
         speedup_continuous,
     )
+    from simspec.theory.confidence_stops import StoppedDraft, best_threshold, stopped_draft
     from simspec.theory.controller import (
         ControlledGeneration,
         LongRun,
@@ -125,6 +126,7 @@ __all__ = [
     "Overlap",
     "Plan",
     "StopRules",
+    "StoppedDraft",
     "Surroundings",
     "TailRisks",
     "Transport",
@@ -146,6 +148,7 @@ __all__ = [
     "article",
     "at_least_once",
     "best_accepted",
+    "best_threshold",
     "best_tree",
     "block_bracket",
     "block_verification",
@@ -203,6 +206,7 @@ __all__ = [
     "staircase",
     "step_alpha",
     "stop_rules",
+    "stopped_draft",
     "surroundings",
     "survival_curve",
     "tail_optimal_kappa",
@@ -223,6 +227,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "confidence_stops": ("StoppedDraft", "best_threshold", "stopped_draft"),
     "tree_laws": ("TreeLaw", "merged_tree", "tree_law"),
     "best_trees": ("BestTree", "best_accepted", "best_tree", "fastest_tree"),
     "alpha_bounds": (

@@ -104,7 +104,8 @@ def tree_law(tree: DraftTree) -> TreeLaw:
             left -= own
         stopped[node] = reached[node] * max(left, 0.0)
     depths = np.array(tree.depths)
-    pmf = np.bincount(depths, weights=stopped, minlength=tree.depth + 1)
+    pmf = np.zeros(tree.depth + 1)
+    np.add.at(pmf, depths, stopped)
     inner = np.array([bool(children) for children in tree.children])
     mean, var = moments(pmf)
     return TreeLaw(tree.nodes, tree.depth, reached, stopped, pmf, mean, var, float(stopped[inner].sum()))
