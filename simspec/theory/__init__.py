@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         threshold_kappas,
         threshold_plan,
     )
+    from simspec.theory.dynamic_trees import DynamicTree, dynamic_tree
     from simspec.theory.emission import EmissionTime, emission_time, tail_optimal_kappa
     from simspec.theory.estimators import Estimator, accepted_over_drafted, accepted_over_examined
     from simspec.theory.ewma import (
@@ -81,9 +82,17 @@ if TYPE_CHECKING:
         recursive_rejection_distinct,
         top_candidates,
     )
+    from simspec.theory.overlapped import (
+        Overlapped,
+        draft_ahead,
+        draft_ahead_time,
+        overlapped_by_runs,
+        speculation_parallel,
+    )
     from simspec.theory.plans import Plan, optimal_plan
     from simspec.theory.rounds import generation_rounds
     from simspec.theory.routes import speedup, survival_curve, unit_counts, window
+    from simspec.theory.self_drafts import self_draft_cost
     from simspec.theory.step_rates import (
         fluctuation_alpha_a,
         fluctuation_alpha_b,
@@ -106,14 +115,19 @@ if TYPE_CHECKING:
     from simspec.theory.text_correlation import AcceptanceCorrelation, acceptance_correlation, matching_chain
     from simspec.theory.transport import Transport, transport_optimum, transport_optimum_distinct
     from simspec.theory.tree_laws import TreeLaw, merged_tree, tree_law
+    from simspec.theory.two_models import BigLittleRates, BigLittleTurn, big_little, big_little_rates
     from simspec.theory.typical import TypicalAcceptance, typical_acceptance
+    from simspec.theory.unmasking import ParallelUnmasking, parallel_unmask, schedule_confidence, unmask_schedule
 
 __all__ = [
     "AcceptanceCorrelation",
     "BestTree",
+    "BigLittleRates",
+    "BigLittleTurn",
     "BlockLaw",
     "ControlledGeneration",
     "CriticalAlpha",
+    "DynamicTree",
     "EmissionTime",
     "Estimate",
     "Estimator",
@@ -124,6 +138,8 @@ __all__ = [
     "MultiDraft",
     "Optimum",
     "Overlap",
+    "Overlapped",
+    "ParallelUnmasking",
     "Plan",
     "StopRules",
     "StoppedDraft",
@@ -150,6 +166,8 @@ __all__ = [
     "best_accepted",
     "best_threshold",
     "best_tree",
+    "big_little",
+    "big_little_rates",
     "block_bracket",
     "block_verification",
     "break_even_alpha",
@@ -160,6 +178,9 @@ __all__ = [
     "controller_generation",
     "controller_long_run",
     "critical_alphas",
+    "draft_ahead",
+    "draft_ahead_time",
+    "dynamic_tree",
     "emission_time",
     "ewma_below",
     "ewma_deviation",
@@ -195,12 +216,17 @@ __all__ = [
     "optimal_plan",
     "optimum",
     "overlap",
+    "overlapped_by_runs",
+    "parallel_unmask",
     "plan_of",
     "plug_in_kappas",
     "recursive_rejection",
     "recursive_rejection_distinct",
     "renyi",
+    "schedule_confidence",
+    "self_draft_cost",
     "share_step_alpha",
+    "speculation_parallel",
     "speedup",
     "speedup_continuous",
     "staircase",
@@ -222,11 +248,17 @@ __all__ = [
     "tree_law",
     "typical_acceptance",
     "unit_counts",
+    "unmask_schedule",
     "window",
     "window_start_full",
 ]
 
 _HOMES = {
+    "dynamic_trees": ("DynamicTree", "dynamic_tree"),
+    "self_drafts": ("self_draft_cost",),
+    "overlapped": ("Overlapped", "draft_ahead", "draft_ahead_time", "overlapped_by_runs", "speculation_parallel"),
+    "unmasking": ("ParallelUnmasking", "parallel_unmask", "schedule_confidence", "unmask_schedule"),
+    "two_models": ("BigLittleRates", "BigLittleTurn", "big_little", "big_little_rates"),
     "confidence_stops": ("StoppedDraft", "best_threshold", "stopped_draft"),
     "tree_laws": ("TreeLaw", "merged_tree", "tree_law"),
     "best_trees": ("BestTree", "best_accepted", "best_tree", "fastest_tree"),

@@ -78,7 +78,7 @@ def best_tree(rank_chances: Ranks, nodes: int, depth: int | None = None, sibling
 
     References
     ----------
-    Chen et al. (2024), Sequoia, Algorithm 1 (positional acceptance); Cai et al. (2024), Medusa, section 2.3.3, grows
+    Chen et al. (2024), Sequoia, under positional acceptance; Cai et al. (2024), Medusa, section 2.3.3, grows
     the same tree node by node where chances fall with rank.
 
     Examples
@@ -140,7 +140,7 @@ def fastest_tree(
 
     References
     ----------
-    Chen et al. (2024), Sequoia, section 4.3: the hardware-aware choice of size and depth.
+    Chen et al. (2024), Sequoia: the hardware-aware choice of size and depth.
 
     Examples
     --------

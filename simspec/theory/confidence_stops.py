@@ -107,7 +107,7 @@ def stopped_draft(
 
     References
     ----------
-    Huang, Guo, Wang (2024), SpecDec++; Mamou et al. (2024), DISCO; Liu et al. (2024), Kangaroo, section 3.
+    Huang, Guo, Wang (2024), SpecDec++; Mamou et al. (2024), DISCO; Liu et al. (2024), Kangaroo.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def best_threshold(
 
     References
     ----------
-    Huang, Guo, Wang (2024), SpecDec++, Theorem 1 has the form of the rule.
+    Huang, Guo, Wang (2024), SpecDec++, prove the form of the rule.
 
     Examples
     --------

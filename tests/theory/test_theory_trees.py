@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -12,7 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simspec.model import Cost, DraftTree, ParameterError
-from simspec.theory import best_accepted, best_tree, fastest_tree, merged_tree, recursive_rejection, tree_law
+from simspec.theory import (
+    best_accepted,
+    best_tree,
+    dynamic_tree,
+    fastest_tree,
+    merged_tree,
+    recursive_rejection,
+    tree_law,
+)
 
 SHAPES = [
     [],
@@ -228,3 +236,78 @@ def test_merged_trees_share_their_beginnings():
         merged_tree([left, DraftTree(parents=[0], chances=[0.5])], [[5, 6, 7], [5]])
     with pytest.raises(ParameterError, match="twice"):
         merged_tree([DraftTree(parents=[0, 0], chances=[0.3, 0.2])], [[5, 5]])
+
+
+VECTORS, WEIGHTS = [[0.9, 0.05], [0.4, 0.3]], [0.6, 0.4]
+
+
+def ancestors_kept(parents: list[int], kept: tuple[int, ...]) -> bool:
+    return all(parents[node] == 0 or parents[node] in kept for node in kept)
+
+
+@pytest.mark.parametrize(("breadth", "depth", "nodes"), [(1, 3, 3), (2, 1, 2), (2, 2, 3), (2, 2, 6), (2, 3, 4)])
+def test_a_calibrated_dynamic_tree_is_the_best_of_what_was_named(breadth, depth, nodes):
+    """All draws of the confidences; among the nodes named, all sets of at most m that hold their ancestors."""
+    best = 0.0
+    for drawn in product(range(2), repeat=1 + (depth - 1) * breadth):
+        chance, draw = np.prod([WEIGHTS[v] for v in drawn]), iter(drawn)
+        parents, values, layer = [0], [1.0], [0]
+        for _ in range(depth):
+            layer.sort(key=lambda n: -values[n])
+            made = []
+            for node in layer[:breadth]:
+                for confidence in VECTORS[next(draw)][:breadth]:
+                    parents.append(node)
+                    values.append(values[node] * confidence)
+                    made.append(len(parents) - 1)
+            layer = made
+        sets = [
+            kept for kept in combinations(range(1, len(parents)), min(nodes, len(parents) - 1))
+            if ancestors_kept(parents, kept)
+        ]  # fmt: skip
+        best += chance * max(sum(values[node] for node in kept) for kept in sets)
+    found = dynamic_tree(VECTORS, WEIGHTS, breadth, depth, nodes)
+    assert found.mean_accepted == pytest.approx(best, abs=1e-12)
+    assert found.mean_confidence == pytest.approx(best, abs=1e-12)
+    assert found.joint.sum() == pytest.approx(1.0)
+
+
+def test_one_vector_makes_a_static_tree():
+    found = dynamic_tree([[0.6, 0.3]], [1.0], breadth=2, depth=2, nodes=4)
+    static = best_tree([0.6, 0.3], 4, depth=2)
+    assert found.mean_accepted == pytest.approx(static.mean_accepted)
+    cost = Cost(c_d=0.1, c_v=0.02, c_r=0.2)
+    assert found.speedup(cost) == pytest.approx(tree_law(static.tree).speedup(cost))
+
+
+def test_miscalibrated_confidences_grow_the_tree_but_are_not_what_is_accepted():
+    real = [[0.7, 0.1], [0.4, 0.3]]
+    found = dynamic_tree(VECTORS, WEIGHTS, 2, 2, 3, acceptance=real)
+    trusting = dynamic_tree(VECTORS, WEIGHTS, 2, 2, 3)
+    assert found.mean_confidence == trusting.mean_confidence
+    assert found.mean_accepted < trusting.mean_accepted
+    assert found.mean_accepted <= dynamic_tree(real, WEIGHTS, 2, 2, 3).mean_accepted + 1e-12
+
+
+def test_a_confidence_of_zero_is_no_child():
+    found = dynamic_tree([[1.0, 0.0], [0.5, 0.5]], [1, 1], breadth=2, depth=1, nodes=2)
+    np.testing.assert_allclose(found.joint.sum(axis=1), [0.0, 0.5, 0.5])
+    assert found.mean_nodes == pytest.approx(1.5)
+    assert found.mean_cost(Cost(verify_table=[1.0, 1.0, 1.2])) == pytest.approx(1.1)
+
+
+def test_what_cannot_be_asked_of_a_dynamic_tree():
+    good = {"confidences": VECTORS, "weights": WEIGHTS, "breadth": 2, "depth": 2, "nodes": 3}
+    for change, named in (
+        ({"weights": [1.0]}, "weights"),
+        ({"confidences": [[0.3, 0.4], [0.4, 0.3]]}, "confidences[0]"),
+        ({"confidences": [[0.9, 0.4], [0.4, 0.3]]}, "confidences[0]"),
+        ({"acceptance": [[0.5, 0.1]]}, "acceptance"),
+        ({"acceptance": [[0.5, 0.1], [0.5]]}, "acceptance[1]"),
+        ({"breadth": 0}, "breadth"),
+        ({"depth": 12}, "depth"),
+        ({"nodes": 0}, "nodes"),
+    ):
+        with pytest.raises(ParameterError) as caught:
+            dynamic_tree(**{**good, **change})
+        assert caught.value.key == named
