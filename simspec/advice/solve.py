@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from simspec import theory
-from simspec.advice import number_kinds, token_kinds
+from simspec.advice import number_kinds, system_kinds, token_kinds
 from simspec.advice.fields import check_known, made
 from simspec.model import KAPPA_LIMIT, Cost, Iid, ParameterError, Process, Processes
 from simspec.model.errors import did_you_mean, shown
@@ -171,6 +171,13 @@ EXACT_KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "divergence": token_kinds.divergence,
     "multidraft": token_kinds.multidraft,
     "typical_acceptance": token_kinds.typical_acceptance,
+    "tree": system_kinds.tree,
+    "optimal_tree": system_kinds.optimal_tree,
+    "threshold_policy": system_kinds.threshold_policy,
+    "bild": system_kinds.bild,
+    "lookahead": system_kinds.lookahead,
+    "llada_schedule": system_kinds.llada_schedule,
+    "parallel_unmask": system_kinds.parallel_unmask,
 }
 """Kinds that have an exact answer only: nothing is simulated for them."""
 
