@@ -13,6 +13,8 @@ from simspec.kernels.arithmetic import levels, padded_levels
 from simspec.kernels.cells import count_cells, list_cells
 from simspec.kernels.chain import count_chain
 from simspec.kernels.forms import Dense, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
+from simspec.kernels.lower_schemes import Machine
+from simspec.kernels.machine import count_kinds
 from simspec.kernels.steps import count_steps
 from simspec.kernels.tally import SUMS, Tally, fold
 from simspec.kernels.words import LANES
@@ -52,6 +54,18 @@ def play(
     if policy is None and isinstance(form, Rows) and form.two_state:
         return _chain(form, keys, chunk, lanes, length, kappa)
     return _PLAYERS[type(form)](form, keys, chunk, lanes, length, kappa, policy)
+
+
+def machine_counts(form: Machine, keys: np.ndarray, chunk: int, lanes: int, rounds: int) -> np.ndarray:
+    """``out[lane, kind]`` = rounds of the lane of each kind."""
+    cells = padded_levels(form.cells, _ALWAYS)
+    follow = np.empty(cells.shape, np.int32)
+    follow[:, : form.follow.shape[1]] = form.follow
+    follow[:, form.follow.shape[1] :] = form.follow[:, -1:]
+    counts = np.zeros((LANES, len(form.kinds)), np.int64)
+    start = padded_levels(form.start[None, :], _ALWAYS)
+    count_kinds(keys, chunk, rounds, cells, follow, form.after.astype(np.int32), start, counts)
+    return counts[:lanes]
 
 
 def rounds_of(

@@ -9,6 +9,7 @@ import numpy as np
 
 from simspec.kernels.cells import CELL_BITS, CELLS, PER_WORD
 from simspec.kernels.forms import Dense, Ends, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
+from simspec.kernels.lower_schemes import Machine
 from simspec.kernels.tally import SUMS, Tally, fold
 from simspec.kernels.words import GENERATORS, GOLD, LANES, MIX_1, MIX_2
 
@@ -115,6 +116,23 @@ def step_runs(form: Steps, keys: np.ndarray, chunk: int, lanes: int, rounds: int
                 accepted += 1
             out[lane, accepted] += 1
             here = _first_above(_draft_word(seed, 0), after[here])
+    return out
+
+
+def machine_counts(form: Machine, keys: np.ndarray, chunk: int, lanes: int, rounds: int) -> np.ndarray:
+    """``out[lane, kind]`` = rounds of each kind: a walk through the table of a scheme, one word per step."""
+    out = np.zeros((lanes, len(form.kinds)), np.int64)
+    for lane in range(lanes):
+        words = lane_words(keys, chunk, lane)
+        begin = _first_above(next(words), form.start)
+        for _ in range(rounds):
+            seed = next(words) << 32 | next(words)
+            here, step = begin, 0
+            while here >= 0:
+                here = int(form.follow[here, _first_above(_draft_word(seed, step), form.cells[here])])
+                step += 1
+            out[lane, -1 - here] += 1
+            begin = form.kinds[-1 - here].start
     return out
 
 

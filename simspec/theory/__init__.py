@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from simspec.theory.plans import Plan, optimal_plan
     from simspec.theory.rounds import generation_rounds
     from simspec.theory.routes import speedup, survival_curve, unit_counts, window
+    from simspec.theory.scheme_routes import depth_rates, tree_of
     from simspec.theory.self_drafts import self_draft_cost
     from simspec.theory.step_rates import (
         fluctuation_alpha_a,
@@ -178,6 +179,7 @@ __all__ = [
     "controller_generation",
     "controller_long_run",
     "critical_alphas",
+    "depth_rates",
     "draft_ahead",
     "draft_ahead_time",
     "dynamic_tree",
@@ -246,6 +248,7 @@ __all__ = [
     "transport_optimum_distinct",
     "transport_programme",
     "tree_law",
+    "tree_of",
     "typical_acceptance",
     "unit_counts",
     "unmask_schedule",
@@ -254,6 +257,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "scheme_routes": ("depth_rates", "tree_of"),
     "dynamic_trees": ("DynamicTree", "dynamic_tree"),
     "self_drafts": ("self_draft_cost",),
     "overlapped": ("Overlapped", "draft_ahead", "draft_ahead_time", "overlapped_by_runs", "speculation_parallel"),

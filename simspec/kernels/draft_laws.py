@@ -1,0 +1,80 @@
+"""What does a process say of the drafts of one window, for schemes that draft otherwise than in a chain?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simspec.kernels.arithmetic import stationary
+from simspec.kernels.lower import chain_rates
+from simspec.model import Hmm, Iid, Markov, ParameterError, Position, Process, Survival
+from simspec.model.chains import normalised
+from simspec.model.rounds import DraftLaw
+
+
+def _iid(process: Iid, kappa: int) -> DraftLaw:
+    return _rates([process.alpha] * kappa)
+
+
+def _position(process: Position, kappa: int) -> DraftLaw:
+    return _rates(list(process.alphas[:kappa]))
+
+
+def _survival(process: Survival, kappa: int) -> DraftLaw:
+    rates, before = list[float](), 1.0
+    for reached in process.survival[:kappa]:
+        rates.append(reached / before if before > 0.0 else 0.0)
+        before = reached
+    return _rates(rates)
+
+
+def _markov(process: Markov, kappa: int) -> DraftLaw:
+    return _rates([process.alpha, *[chain_rates(process)[0]] * (kappa - 1)][:kappa])
+
+
+def _hmm(process: Hmm, kappa: int) -> DraftLaw:
+    rows = normalised(process.P)
+    law = stationary(np.array(rows))
+    assert law is not None  # the process has one closed class
+    moves = tuple(tuple(row) for row in rows)
+    return DraftLaw((tuple(process.alphas),) * kappa, tuple(law.tolist()), moves)
+
+
+def _rates(rates: list[float]) -> DraftLaw:
+    return DraftLaw(tuple((min(rate, 1.0),) for rate in rates))
+
+
+DRAFT_LAWS: dict[tuple[str, str], Callable[[Any, int], DraftLaw]] = {
+    ("iid", "window"): _iid,
+    ("position", "window"): _position,
+    ("survival", "window"): _survival,
+    ("markov", "window"): _markov,
+    ("hmm", "window"): _hmm,
+}
+"""(type, independent unit) → the drafts of a window."""
+
+
+def draft_law(process: Process, kappa: int) -> DraftLaw:
+    """What schemes may use of a process, for ``kappa`` depths, or as many as were measured.
+
+    Raises
+    ------
+    ParameterError
+        Windows depend on each other, or a rate holds for a whole window: branches would share what is not in a rate.
+
+    Examples
+    --------
+    >>> draft_law(Survival(survival=(0.8, 0.4)), 2).rates(2)
+    [0.8, 0.5]
+    """
+    known = DRAFT_LAWS.get((process.type, process.unit))
+    if known is None:
+        allowed = ", ".join(sorted({kind for kind, _ in DRAFT_LAWS}))
+        raise ParameterError(
+            "type", f"type = {process.type!r} has no drafts for schemes but a chain; allowed: {allowed}, with "
+            "independent windows"
+        )  # fmt: skip
+    longest = process.longest_draft
+    return known(process, kappa if longest is None else min(kappa, longest))

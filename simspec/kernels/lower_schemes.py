@@ -1,0 +1,87 @@
+"""How does a table of rounds become integers?  Cumulative thresholds, rows padded to what is compared at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simspec.kernels.arithmetic import cumulative
+from simspec.kernels.tally import SUMS, Tally
+from simspec.model.rounds import End, RoundKind, RoundTable
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A table of rounds as integers.
+
+    Attributes
+    ----------
+    cells : int64 array (states, outcomes)
+        Cumulative thresholds of the outcomes of a state; the last is 2³².
+    follow : int64 array (states, outcomes)
+        Next state, or −1 − kind.
+    start : int64 array (states,)
+        Cumulative thresholds of the first state of a lane.
+    kinds : tuple of RoundKind
+        What a round was, by number.
+    """
+
+    cells: np.ndarray
+    follow: np.ndarray
+    start: np.ndarray
+    kinds: tuple[RoundKind, ...]
+
+    @property
+    def after(self) -> np.ndarray:
+        """First state of the round after one of each kind."""
+        return np.array([kind.start for kind in self.kinds])
+
+
+def machine(table: RoundTable) -> Machine:
+    """The integer form of a table; outcomes without a chance are left out.
+
+    Examples
+    --------
+    >>> table = RoundTable()
+    >>> _ = table.add([(0.5, table.end(1, 1)), (0.0, table.end(9, 9)), (0.5, table.end(0, 1))])
+    >>> own = machine(table)
+    >>> own.cells.tolist(), own.follow.tolist()
+    ([[2147483648, 4294967296]], [[-1, -3]])
+    """
+    table.check()
+    rows = [[(chance, target) for chance, target in state if chance > 0.0] for state in table.states]
+    width = max(map(len, rows))
+    cells = np.full((len(rows), width), 2**32, np.int64)
+    follow = np.zeros((len(rows), width), np.int64)
+    for number, row in enumerate(rows):
+        cells[number, : len(row)] = cumulative(np.array([chance for chance, _ in row]))
+        targets = [-1 - target.kind if isinstance(target, End) else target for _, target in row]
+        follow[number] = targets + [targets[-1]] * (width - len(row))
+    law = np.zeros(len(rows))
+    for chance, state in table.first:
+        law[state] += chance
+    return Machine(cells, follow, cumulative(law), tuple(table.kinds))
+
+
+def tally_of(kinds: tuple[RoundKind, ...], counts: np.ndarray, kappa: int) -> Tally:
+    """Totals by lane from rounds by kind; ``histogram[drafted, accepted]`` as of any other tally.
+
+    Parameters
+    ----------
+    counts : int64 array (lanes, kinds)
+    kappa : int
+        Longest draft asked for; no kind drafts more.
+    """
+    accepted, drafted, rejected, tokens = (
+        np.array([getattr(kind, name) for kind in kinds], np.int64)
+        for name in ("accepted", "drafted", "rejected", "tokens")
+    )
+    columns = {
+        "n": np.ones_like(accepted), "accepted": accepted, "accepted_sq": accepted**2, "rejected": rejected,
+        "accepted_rejected": accepted * rejected, "zero": (accepted == 0).astype(np.int64), "drafted": drafted,
+        "tokens": tokens,
+    }  # fmt: skip
+    histogram = np.zeros((kappa + 1, kappa + 1), np.int64)
+    np.add.at(histogram, (drafted, accepted), counts.sum(axis=0))
+    return Tally(kappa, counts @ np.stack([columns[name] for name in SUMS], axis=1), histogram)
