@@ -92,7 +92,7 @@ if TYPE_CHECKING:
     from simspec.theory.plans import Plan, optimal_plan
     from simspec.theory.rounds import generation_rounds
     from simspec.theory.routes import speedup, survival_curve, unit_counts, window
-    from simspec.theory.scheme_routes import depth_rates, tree_of
+    from simspec.theory.scheme_routes import SchemeLaw, depth_rates, matched_share, scheme_law, tree_of
     from simspec.theory.self_drafts import self_draft_cost
     from simspec.theory.step_rates import (
         fluctuation_alpha_a,
@@ -142,6 +142,7 @@ __all__ = [
     "Overlapped",
     "ParallelUnmasking",
     "Plan",
+    "SchemeLaw",
     "StopRules",
     "StoppedDraft",
     "Surroundings",
@@ -210,6 +211,7 @@ __all__ = [
     "local_kappas",
     "lookahead_step",
     "many_drafts_speedup",
+    "matched_share",
     "matching_chain",
     "mean_round_cost",
     "merged_tree",
@@ -226,6 +228,7 @@ __all__ = [
     "recursive_rejection_distinct",
     "renyi",
     "schedule_confidence",
+    "scheme_law",
     "self_draft_cost",
     "share_step_alpha",
     "speculation_parallel",
@@ -257,7 +260,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "scheme_routes": ("depth_rates", "tree_of"),
+    "scheme_routes": ("SchemeLaw", "depth_rates", "matched_share", "scheme_law", "tree_of"),
     "dynamic_trees": ("DynamicTree", "dynamic_tree"),
     "self_drafts": ("self_draft_cost",),
     "overlapped": ("Overlapped", "draft_ahead", "draft_ahead_time", "overlapped_by_runs", "speculation_parallel"),

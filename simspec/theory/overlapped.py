@@ -129,7 +129,8 @@ def draft_ahead(alpha: float, c_d: float, gamma: int, c0: float = 1.0, pre_verif
     tokens = 1.0 / (1.0 - alpha)
     full = 0.0 if alpha == 0.0 else alpha**gamma / -math.expm1(gamma * math.log(alpha))  # E[full windows]
     # with pre_verify: the pass that judges the first draft, then windows unless that one is rejected
-    time = both + full * both + alpha * c0 if pre_verify else drafting + full * both + c0
+    known = alpha if gamma == 1 else 0.0  # the first draft was the whole window: it needs no pass of its own
+    time = both + (full - known) * both + alpha * c0 if pre_verify else drafting + full * both + c0
     return Overlapped(tokens, time, tokens / time, 1)
 
 
@@ -147,7 +148,7 @@ def draft_ahead_time(run: int, c_d: float, gamma: int, c0: float = 1.0, pre_veri
     full = run // gamma
     if not pre_verify:
         return gamma * c_d + full * both + c0
-    return both + (full * both + c0 if run > 0 else 0.0)
+    return both + ((full - (gamma == 1)) * both + c0 if run > 0 else 0.0)
 
 
 def overlapped_by_runs(runs: FloatArray, time: FloatArray) -> float:

@@ -9,8 +9,10 @@ from simspec.kernels import play, twin
 from simspec.kernels.draft_laws import draft_law
 from simspec.kernels.lower_schemes import machine
 from simspec.kernels.words import LANES, stream_keys
-from simspec.model import Iid, Markov, Position, Survival
-from simspec.model.schemes import Chain, Tree
+from simspec.model import Cost, Hmm, Iid, Markov, ParameterError, Position, Survival
+from simspec.model.rounds import RoundTable
+from simspec.model.schemes import Ahead, BigLittle, Chain, Lookahead, Lookup, Scheme, Schemes, Stop, Tree, Unmask
+from simspec.theory.scheme_routes import SCHEME_LAWS, stop_arguments
 
 FALSE_ALARM = 1e-6
 ROUNDS = 2000
@@ -87,9 +89,162 @@ def test_a_wrong_chance_would_be_seen():
         assert_law(kinds, counts, law_of_tree(*TREES[0]))
 
 
-@pytest.mark.parametrize(("scheme", "process", "kappa"), TREES, ids=str)
+STICKY = Hmm(P=((0.9, 0.1), (0.2, 0.8)), alphas=(0.95, 0.4))
+REDRAWN = Hmm(P=((0.6, 0.3, 0.1),) * 3, alphas=(0.95, 0.6, 0.2))
+STOPS = [
+    (Stop(theta=0.35), REDRAWN, 10),
+    (Stop(theta=0.6, rule="confidence"), REDRAWN, 10),
+    (Stop(theta=0.5, rule="confidence", kmin=2), STICKY, 8),
+    (Stop(theta=0.2, kmin=3), STICKY, 7),
+    (Stop(theta=0.5, rule="confidence", confidences=(0.9, 0.6, 0.3)), REDRAWN, 6),
+    (Stop(theta=0.3, confidences=(0.5, 0.9)), STICKY, 6),
+    (Stop(theta=0.3), Iid(alpha=0.7), 6),
+    (Stop(theta=0.0), Iid(alpha=1.0), 3),
+    (Stop(theta=1.0), STICKY, 0),
+]
+TURNS = [
+    (BigLittle(p_fallback=0.2), Iid(alpha=0.9), 8),
+    (BigLittle(p_fallback=0.0), Iid(alpha=0.5), 3),
+    (BigLittle(p_fallback=1.0), Iid(alpha=0.9), 4),
+    (BigLittle(p_fallback=0.5), Iid(alpha=1.0), 4),
+    (BigLittle(p_fallback=0.1), Iid(alpha=0.0), 4),
+    (BigLittle(p_fallback=0.1), Iid(alpha=0.4), 0),
+]
+SIDES = [
+    (Lookahead(candidates=7, window=5), Iid(alpha=0.5), 4),
+    (Lookahead(candidates=15, window=15, good=0.4), Iid(alpha=0.3), 4),
+    (Lookahead(candidates=1), Iid(alpha=0.8), 6),
+    (Lookahead(candidates=3), Iid(alpha=0.0), 2),
+    (Lookahead(candidates=3), Iid(alpha=1.0), 2),
+]
+CARRIED = [
+    (Lookup(after_match=0.8, after_miss=0.2), Iid(alpha=0.9), 5),
+    (Lookup(after_match=0.3, after_miss=0.5), Survival(survival=(0.7, 0.6, 0.2)), 3),
+    (Lookup(after_match=0.0, after_miss=1.0), Iid(alpha=0.5), 2),
+    (Lookup(after_match=1.0, after_miss=0.3), Iid(alpha=0.5), 4),
+    (Lookup(after_match=0.5, after_miss=0.0), Iid(alpha=0.5), 4),
+    (Ahead(), Iid(alpha=0.7), 4),
+    (Ahead(), Iid(alpha=0.95), 10),
+    (Ahead(), Iid(alpha=0.0), 3),
+    (Ahead(), Iid(alpha=1.0), 2),
+    (Ahead(), Iid(alpha=0.4), 1),
+    (Ahead(pre_verify=True), Iid(alpha=0.7), 4),
+    (Ahead(pre_verify=True), Iid(alpha=0.9), 10),
+    (Ahead(pre_verify=True), Iid(alpha=0.5), 1),
+    (Ahead(pre_verify=True), Iid(alpha=1.0), 3),
+    (Ahead(pre_verify=True), Iid(alpha=0.0), 3),
+    (Unmask(), Iid(alpha=0.3), 15),
+    (Unmask(), Iid(alpha=0.05), 31),
+    (Unmask(), Iid(alpha=0.0), 7),
+    (Unmask(), Iid(alpha=1.0), 7),
+    (Unmask(), Iid(alpha=0.6), 1),
+]
+ALL = [*TREES, *STOPS, *TURNS, *SIDES, *CARRIED]
+
+
+@pytest.mark.parametrize(("scheme", "process", "kappa"), STOPS, ids=str)
+def test_drafts_that_stop(scheme, process, kappa):
+    joint = theory.stopped_draft(**stop_arguments(scheme, process, kappa)).joint
+    law = {(a, d, a < d): float(joint[d, a]) for d in range(kappa + 1) for a in range(d + 1) if joint[d, a] > 0.0}
+    assert_law(*counts_of(scheme, process, kappa), law)
+
+
+@pytest.mark.parametrize(("scheme", "process", "kappa"), TURNS, ids=str)
+def test_turns_of_two_models(scheme, process, kappa):
+    joint = theory.big_little(scheme.p_fallback, 1.0 - process.alpha, kappa).joint
+    law = {(a, d, a < d): float(joint[d, a]) for d in range(kappa + 1) for a in range(d + 1) if joint[d, a] > 0.0}
+    assert_law(*counts_of(scheme, process, kappa), law)
+
+
+@pytest.mark.parametrize(("scheme", "process", "kappa"), SIDES, ids=str)
+def test_candidates_side_by_side(scheme, process, kappa):
+    pmf = theory.lookahead_step(process.alpha, kappa, scheme.candidates).pmf_best * scheme.good
+    pmf[0] += 1.0 - scheme.good
+    width = kappa * (scheme.candidates + scheme.window)
+    law = {(a, width, a < kappa): float(p) for a, p in enumerate(pmf) if p > 0.0}
+    assert_law(*counts_of(scheme, process, kappa), law)
+
+
+@pytest.mark.parametrize(("scheme", "process", "kappa"), ALL, ids=str)
+def test_means_and_prices_of_every_scheme(scheme, process, kappa):
+    """Means over lanes, which are independent, within 5.5 of their standard errors: false alarm 4e-8 each."""
+    own, law = machine(scheme.rounds(draft_law(process, kappa), kappa)), theory.scheme_law(scheme, process, kappa)
+    keys = stream_keys(12, f"{scheme} {process}")
+    lanes = np.concatenate([play.machine_counts(own, keys, c, LANES, ROUNDS) for c in range(CHUNKS)])
+    cost = Cost(c_d=0.07) if isinstance(scheme, Ahead) else Cost(c_d=0.07, c_v=0.01, c_r=0.2)
+    for values, exact in (
+        ([kind.tokens for kind in own.kinds], law.mean_tokens),
+        ([kind.accepted for kind in own.kinds], law.mean_accepted),
+        ([kind.drafted for kind in own.kinds], law.mean_drafted),
+        ([kind.rejected for kind in own.kinds], law.p_rejected),
+        ([kind.price(cost) for kind in own.kinds], law.price(cost)),
+    ):
+        means = lanes @ np.array(values, float) / ROUNDS
+        error = means.std(ddof=1) / np.sqrt(means.size)
+        assert abs(means.mean() - exact) <= 5.5 * error + 1e-9, (values, means.mean(), exact, error)
+
+
+def test_every_scheme_is_held_against_theory():
+    assert {type(scheme) for scheme, _, _ in ALL} == set(SCHEME_LAWS) == set(Schemes.table.values())
+
+
+@pytest.mark.parametrize(("scheme", "process", "kappa"), ALL, ids=str)
 def test_a_scheme_is_played_alike_by_the_twin(scheme, process, kappa):
     own = machine(scheme.rounds(draft_law(process, kappa), kappa))
     keys = stream_keys(2, "twin of schemes")
     fast, slow = (player.machine_counts(own, keys, 1, 5, 40) for player in (play, twin))
     assert fast.tolist() == slow.tolist()
+
+
+def test_what_a_scheme_cannot_be_asked():
+    for make, named in (
+        (lambda: Schemes.make(type="treee"), "type"),
+        (lambda: Schemes.make(widths=[1]), "type"),
+        (lambda: Tree(misses=(0.6, 0.6)), "misses"),
+        (lambda: Tree(misses=((0.1,), (0.6, 0.6))), "misses[1]"),
+        (lambda: Tree(widths=(2,)), "misses"),
+        (lambda: Tree(widths=(1,), max_depth=2), "max_depth"),
+        (lambda: Tree(parents=(0,)), "ranks"),
+        (lambda: Tree(parents=(1,), ranks=(1,)), "parents[0]"),
+        (lambda: Tree(parents=(0, 0), ranks=(1, 1), misses=(0.1,)), "ranks[1]"),
+        (lambda: Tree(widths=(1, 1)).rounds(draft_law(Iid(alpha=0.5), 3), 3), "kappa"),
+        (lambda: Tree(widths=(1, 1, 1)).rounds(draft_law(Position(alphas=(0.5, 0.4)), 3), 3), "kappa"),
+        (lambda: Tree().rounds(draft_law(STICKY, 3), 3), "process"),
+        (lambda: Stop(theta=1.5), "theta"),
+        (lambda: Stop(theta=0.5, confidences=(0.1, 0.2)).rounds(draft_law(Iid(alpha=0.5), 3), 3), "confidences"),
+        (lambda: BigLittle(), "p_fallback"),
+        (lambda: Ahead().rounds(draft_law(Iid(alpha=0.5), 3), 0), "kappa"),
+        (lambda: Ahead().rounds(draft_law(Position(alphas=(0.5, 0.4)), 2), 2), "process"),
+        (lambda: draft_law(Markov(alpha=0.7, rho=0.3, start="carry"), 3), "type"),
+        (lambda: theory.matched_share(1.0, 0.0), "after_match"),
+    ):
+        with pytest.raises(ParameterError) as caught:
+            make()
+        assert caught.value.key == named
+
+
+def test_two_schemes_cannot_share_a_name():
+    class Other(Scheme):
+        type: str = "tree"
+
+    with pytest.raises(ParameterError, match="already taken"):
+        Schemes.add(Other)
+
+
+def test_steps_of_a_round_meet_the_same_words_in_every_scheme():
+    """A chain and the tree that is a chain play the same rounds, so that their difference has no noise."""
+    law = draft_law(Iid(alpha=0.7), 5)
+    chain, tree = (machine(scheme.rounds(law, 5)) for scheme in (Chain(), Tree(widths=(1,) * 5)))
+    keys = stream_keys(1, "same words")
+
+    def by_length(own):
+        counts = play.machine_counts(own, keys, 0, LANES, 500)
+        return {kind.accepted: counts[:, i].tolist() for i, kind in enumerate(own.kinds)}
+
+    assert by_length(chain) == by_length(tree)
+
+
+def test_a_table_of_many_states_is_refused():
+    with pytest.raises(ParameterError, match="too many products"):
+        Stop(theta=0.0).rounds(draft_law(REDRAWN, 200), 200)
+    assert isinstance(Stop(theta=0.5).rounds(draft_law(REDRAWN, 20), 20), RoundTable)

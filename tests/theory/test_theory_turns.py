@@ -106,7 +106,7 @@ def drafting_never_waits(run: int, c_d: float, lookahead: int) -> float:
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 0.7, 0.95])
-@pytest.mark.parametrize(("c_d", "length"), [(0.1, 1), (0.1, 4), (0.3, 4), (0.05, 20)])
+@pytest.mark.parametrize(("c_d", "length"), [(0.1, 1), (1.5, 1), (0.1, 4), (0.3, 4), (0.05, 20)])
 def test_overlapped_schedules_by_their_events(alpha, c_d, length):
     runs = np.arange(2000)
     law = (1 - alpha) * alpha**runs

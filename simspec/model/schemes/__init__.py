@@ -1,7 +1,25 @@
 """Ways to draft and to verify: one file per scheme, registered by ``@Schemes.add`` and imported here."""
 
+from simspec.model.schemes.ahead import Ahead
+from simspec.model.schemes.big_little import BigLittle
 from simspec.model.schemes.chain import Chain
+from simspec.model.schemes.lookahead import Lookahead
+from simspec.model.schemes.lookup import Lookup
 from simspec.model.schemes.scheme import Scheme, Schemes
+from simspec.model.schemes.stop import Stop
 from simspec.model.schemes.tree import Tree, tree_rounds
+from simspec.model.schemes.unmask import Unmask
 
-__all__ = ["Chain", "Scheme", "Schemes", "Tree", "tree_rounds"]
+__all__ = [
+    "Ahead",
+    "BigLittle",
+    "Chain",
+    "Lookahead",
+    "Lookup",
+    "Scheme",
+    "Schemes",
+    "Stop",
+    "Tree",
+    "Unmask",
+    "tree_rounds",
+]

@@ -183,8 +183,8 @@ class Tree(Scheme):
         for parent, rank in zip(parents, ranks, strict=True):
             depths.append(depths[parent] + 1)
             if depths[-1] > len(rates):
-                told = f"kappa = {kappa} reaches depth {depths[-1]}; allowed: {len(rates)} levels, as many as were measured"
-                raise ParameterError("kappa", told)
+                told = f"kappa = {kappa} reaches depth {depths[-1]}"
+                raise ParameterError("kappa", f"{told}; allowed: {len(rates)} levels, as many as were measured")
             own = self.chances(rates[depths[-1] - 1], depths[-1])
             if rank > len(own):
                 raise ParameterError(

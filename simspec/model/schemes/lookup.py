@@ -1,0 +1,55 @@
+"""Drafts copied from what was read or written before, where it matches: prompt lookup, with and without a match."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from simspec.model.base import Probability
+from simspec.model.rounds import DraftLaw, End, RoundTable
+from simspec.model.schemes.scheme import Scheme, Schemes
+
+
+@Schemes.add
+class Lookup(Scheme):
+    """κ drafts where the last tokens were met before, none where they were not.
+
+    Parameters
+    ----------
+    after_match, after_miss : float
+        Chance that a round finds a match, given that the round before did, and that it did not.
+
+    Notes
+    -----
+    The process says how a copied draft fares.  Copies cost no draft step: leave c_d at 0.
+
+    References
+    ----------
+    Prompt lookup decoding, and ngram speculation of vLLM and llama.cpp.
+
+    Examples
+    --------
+    >>> table = Lookup(after_match=0.8, after_miss=0.2).rounds(DraftLaw(((0.9,),) * 2), 2)
+    >>> [(kind.drafted, kind.accepted, kind.start) for kind in table.kinds]
+    [(0, 0, 0), (2, 0, 1), (2, 2, 1), (2, 1, 1)]
+    """
+
+    type: Literal["lookup"] = "lookup"
+    after_match: Probability = Field(description="chance of a match after a round with one")
+    after_miss: Probability = Field(description="chance of a match after a round without one")
+
+    def rounds(self, draft: DraftLaw, kappa: int) -> RoundTable:
+        table = RoundTable()
+        rates = draft.rates(kappa)
+        most, miss = len(rates), table.end(0, 0, start=0)
+        found: int | End = 2 if rates else table.end(0, 0, start=1)
+        for chance in (self.after_miss, self.after_match):  # states 0 and 1: after a miss, after a match
+            table.add([(1.0 - chance, miss), (chance, found)])
+        for j, rate in enumerate(rates):
+            following: int | End = j + 3 if j + 1 < most else table.end(most, most, start=1)
+            table.add([(rate, following), (1.0 - rate, table.end(j, most, start=1))])
+        leaving = self.after_miss + (1.0 - self.after_match)
+        matched = self.after_miss / leaving if leaving > 0.0 else 0.0  # never left: a lane that starts without stays so
+        table.first = [(1.0 - matched, 0), (matched, 1)]
+        return table
