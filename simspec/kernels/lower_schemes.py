@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,14 +65,34 @@ def machine(table: RoundTable) -> Machine:
     return Machine(cells, follow, cumulative(law), tuple(table.kinds))
 
 
-def tally_of(kinds: tuple[RoundKind, ...], counts: np.ndarray, kappa: int) -> Tally:
+@dataclass(frozen=True)
+class KindTally(Tally):
+    """Counts of a scheme: those of any tally, and rounds by lane and kind, which say what prices need.
+
+    Attributes
+    ----------
+    kinds : tuple of RoundKind
+    counts : int64 array (lanes, kinds)
+    """
+
+    kinds: tuple[RoundKind, ...]
+    counts: np.ndarray
+
+
+def join_kinds(parts: Sequence[KindTally]) -> KindTally:
+    """One tally from those of successive chunks."""
+    counts = np.concatenate([part.counts for part in parts])
+    return tally_of(parts[0].kinds, counts, parts[0].kappa)
+
+
+def tally_of(kinds: tuple[RoundKind, ...], counts: np.ndarray, kappa: int) -> KindTally:
     """Totals by lane from rounds by kind; ``histogram[drafted, accepted]`` as of any other tally.
 
     Parameters
     ----------
     counts : int64 array (lanes, kinds)
     kappa : int
-        Longest draft asked for; no kind drafts more.
+        What was asked for; rounds may verify more, where drafts stand side by side.
     """
     accepted, drafted, rejected, tokens = (
         np.array([getattr(kind, name) for kind in kinds], np.int64)
@@ -82,6 +103,7 @@ def tally_of(kinds: tuple[RoundKind, ...], counts: np.ndarray, kappa: int) -> Ta
         "accepted_rejected": accepted * rejected, "zero": (accepted == 0).astype(np.int64), "drafted": drafted,
         "tokens": tokens,
     }  # fmt: skip
-    histogram = np.zeros((kappa + 1, kappa + 1), np.int64)
+    histogram = np.zeros((int(max(drafted.max(), kappa)) + 1, int(max(accepted.max(), kappa)) + 1), np.int64)
     np.add.at(histogram, (drafted, accepted), counts.sum(axis=0))
-    return Tally(kappa, counts @ np.stack([columns[name] for name in SUMS], axis=1), histogram)
+    sums = counts @ np.stack([columns[name] for name in SUMS], axis=1)
+    return KindTally(kappa, sums, histogram, kinds, counts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from simspec.kernels.tally import Tally
 from simspec.model import Cost, Process, Scenario, Simulation
-from simspec.run.dataset import with_interval
+from simspec.run.best_table import with_interval
 from simspec.run.engine import Job, run_jobs
 from simspec.run.known import laws_of
 from simspec.run.tables import Block, estimate_table

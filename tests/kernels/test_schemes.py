@@ -6,10 +6,10 @@ from scipy.special import chdtri
 
 from simspec import theory
 from simspec.kernels import play, twin
-from simspec.kernels.draft_laws import draft_law
 from simspec.kernels.lower_schemes import machine
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import Cost, Hmm, Iid, Markov, ParameterError, Position, Survival
+from simspec.model.draft_laws import draft_law
 from simspec.model.rounds import RoundTable
 from simspec.model.schemes import Ahead, BigLittle, Chain, Lookahead, Lookup, Scheme, Schemes, Stop, Tree, Unmask
 from simspec.theory.scheme_routes import SCHEME_LAWS, stop_arguments

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from simspec.model.errors import ParameterError
 from simspec.model.rounds import DraftLaw, End, RoundTable
@@ -30,6 +30,8 @@ class Ahead(Scheme):
     >>> [(kind.tokens, kind.steps, kind.beside, kind.start) for kind in table.kinds]
     [(1, 1, 1, 1), (1, 1, 0, 0), (1, 0, 1, 1), (1, 0, 0, 0)]
     """
+
+    usual_kappas: ClassVar[tuple[int, ...]] = tuple(range(1, 17))
 
     type: Literal["ahead"] = "ahead"
     pre_verify: bool = False

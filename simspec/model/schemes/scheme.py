@@ -15,6 +15,9 @@ class Scheme(Model):
     A subclass has a ``type`` and a method `rounds`; ``@Schemes.add`` above it makes it known to scenario files.
     """
 
+    usual_kappas: ClassVar[tuple[int, ...]] = tuple(range(17))
+    """κ at which a scenario runs the scheme if it names none."""
+
     type: str
 
     def rounds(self, draft: DraftLaw, kappa: int) -> RoundTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -51,6 +51,8 @@ class Tree(Scheme):
     >>> tree.parents, tree.chances
     ((0, 1, 2, 0), (0.6, 0.6, 0.6, 0.2))
     """
+
+    usual_kappas: ClassVar[tuple[int, ...]] = (0, 1, 2, 4, 8, 16, 32, 64)
 
     type: Literal["tree"] = "tree"
     siblings: Literal["exclusive", "sequential"] = "exclusive"

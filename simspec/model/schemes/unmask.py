@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import ClassVar, Literal
 
 from simspec.model.rounds import DraftLaw, RoundTable
 from simspec.model.schemes.scheme import Scheme, Schemes
@@ -27,6 +27,8 @@ class Unmask(Scheme):
     >>> [(kind.tokens, kind.start) for kind in table.kinds], table.first
     ([(1, 1), (2, 0), (1, 0)], [(0.5714285714285714, 0), (0.42857142857142855, 1)])
     """
+
+    usual_kappas: ClassVar[tuple[int, ...]] = (7, 15, 31, 63)
 
     type: Literal["unmask"] = "unmask"
 

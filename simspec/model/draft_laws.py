@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from simspec.kernels.arithmetic import stationary
-from simspec.kernels.lower import chain_rates
-from simspec.model import Hmm, Iid, Markov, ParameterError, Position, Process, Survival
-from simspec.model.chains import normalised
+from simspec.model.chains import Hmm, closed_classes, normalised
+from simspec.model.errors import ParameterError
+from simspec.model.iid import Iid
+from simspec.model.markov import Markov
+from simspec.model.position import Position
+from simspec.model.process import Process
 from simspec.model.rounds import DraftLaw
+from simspec.model.survival import Survival
 
 
 def _iid(process: Iid, kappa: int) -> DraftLaw:
@@ -31,15 +32,32 @@ def _survival(process: Survival, kappa: int) -> DraftLaw:
 
 
 def _markov(process: Markov, kappa: int) -> DraftLaw:
-    return _rates([process.alpha, *[chain_rates(process)[0]] * (kappa - 1)][:kappa])
+    after = min(max(process.alpha + process.rho * (1.0 - process.alpha), 0.0), 1.0)
+    return _rates([process.alpha, *[after] * (kappa - 1)][:kappa])
 
 
 def _hmm(process: Hmm, kappa: int) -> DraftLaw:
     rows = normalised(process.P)
-    law = stationary(np.array(rows))
-    assert law is not None  # the process has one closed class
-    moves = tuple(tuple(row) for row in rows)
-    return DraftLaw((tuple(process.alphas),) * kappa, tuple(law.tolist()), moves)
+    law = _long_run(rows, sorted(closed_classes(process.P)[0]))
+    return DraftLaw((tuple(process.alphas),) * kappa, tuple(law), tuple(tuple(row) for row in rows))
+
+
+def _long_run(rows: list[list[float]], closed: list[int]) -> list[float]:
+    """Long-run law of a chain with one closed class: states are removed one by one, so that nothing cancels."""
+    left = [[rows[i][j] for j in closed] for i in closed]
+    for k in range(len(closed) - 1, 0, -1):
+        leaving = sum(left[k][:k])
+        for i in range(k):
+            left[i][k] /= leaving
+            for j in range(k):
+                left[i][j] += left[i][k] * left[k][j]
+    law = [1.0]
+    for k in range(1, len(closed)):
+        law.append(sum(law[i] * left[i][k] for i in range(k)))
+    out = [0.0] * len(rows)
+    for state, share in zip(closed, law, strict=True):
+        out[state] = share / sum(law)
+    return out
 
 
 def _rates(rates: list[float]) -> DraftLaw:
