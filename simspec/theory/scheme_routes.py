@@ -218,7 +218,9 @@ def _lookup(scheme: Lookup, process: Process, kappa: int) -> SchemeLaw:
         share * found.mean_accepted,
         share * kappa,
         share * (1.0 - found.p_full),
-        lambda cost: share * mean_round_cost(found, cost) + (1.0 - share) * cost.base(0),
+        lambda cost: (
+            cost.target_pass(0) * (1.0 - share) + share * (cost.target_pass(kappa) + cost.c_r * (1.0 - found.p_full))
+        ),
     )
 
 

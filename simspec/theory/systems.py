@@ -193,14 +193,15 @@ class LookaheadStep:
     period: float
 
     def mean_cost(self, cost: Cost, window: int = 0) -> float:
-        """c0 + γ·c_d + γ(G + window)·c_v + c_r·P(a token of the best candidate is rejected), in plain target steps.
+        """c0 + γ(G + window)·c_v + c_r·P(a token of the best candidate is rejected), in plain target steps.
 
         Every step pays for its candidates and for the ``window`` in which new n-grams are made, good or not; a step
-        that is not good rejects them all.  c_v is 0 where the target pass is bound by memory.
+        that is not good rejects them all.  There is no draft model, hence no c_d; c_v is 0 where the target pass is
+        bound by memory.
         """
         gamma = self.pmf_best.size - 1
         rejected = (1.0 - float(self.pmf_best[-1]) / self.period) if gamma else 0.0
-        return cost.target_pass(gamma * (self.candidates + window)) + cost.drafting(gamma) + cost.c_r * rejected
+        return cost.target_pass(gamma * (self.candidates + window)) + cost.c_r * rejected
 
     def speedup(self, cost: Cost, window: int = 0) -> float:
         """Tokens per step over the cost of one, against one plain target step."""

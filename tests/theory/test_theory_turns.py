@@ -139,7 +139,7 @@ def test_a_lookahead_step_is_priced():
     step = lookahead_step(0.5, 4, 7, period=3.0)
     cost = Cost(c_d=0.01, c_v=0.002, c_r=0.1)
     rejected = 1 - step.pmf_best[-1] / 3
-    assert step.mean_cost(cost, window=5) == pytest.approx(1 + 4 * 0.01 + 4 * 12 * 0.002 + 0.1 * rejected)
+    assert step.mean_cost(cost, window=5) == pytest.approx(1 + 4 * 12 * 0.002 + 0.1 * rejected)
     assert step.speedup(Cost()) == step.step_compression
 
 

@@ -17,6 +17,8 @@ Many = Annotated[int, Field(ge=1, le=10_000)]
 class Lookahead(Scheme):
     """G candidates of κ = N − 1 tokens each, independently accepted token by token; the longest one is kept.
 
+    There is no draft model, so no draft step is paid; candidates and window widen every pass.
+
     Parameters
     ----------
     candidates : int
@@ -49,7 +51,7 @@ class Lookahead(Scheme):
         width = length * (self.candidates + self.window)
 
         def end(best: int) -> End:
-            return table.end(best, width, steps=length, rejected=best < length)
+            return table.end(best, width, steps=0, rejected=best < length)
 
         law, reach = list[float](), 1.0
         for rate in rates:

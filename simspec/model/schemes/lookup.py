@@ -22,7 +22,7 @@ class Lookup(Scheme):
 
     Notes
     -----
-    The process says how a copied draft fares.  Copies cost no draft step: leave c_d at 0.
+    The process says how a copied draft fares.  A copy takes no draft step, so c_d is not paid.
 
     References
     ----------
@@ -47,8 +47,8 @@ class Lookup(Scheme):
         for chance in (self.after_miss, self.after_match):  # states 0 and 1: after a miss, after a match
             table.add([(1.0 - chance, miss), (chance, found)])
         for j, rate in enumerate(rates):
-            following: int | End = j + 3 if j + 1 < most else table.end(most, most, start=1)
-            table.add([(rate, following), (1.0 - rate, table.end(j, most, start=1))])
+            following: int | End = j + 3 if j + 1 < most else table.end(most, most, steps=0, start=1)
+            table.add([(rate, following), (1.0 - rate, table.end(j, most, steps=0, start=1))])
         leaving = self.after_miss + (1.0 - self.after_match)
         matched = self.after_miss / leaving if leaving > 0.0 else 0.0  # never left: a lane that starts without stays so
         table.first = [(1.0 - matched, 0), (matched, 1)]
