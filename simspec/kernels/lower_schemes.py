@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simspec.kernels.arithmetic import cumulative
+from simspec.kernels.arithmetic import cumulative, threshold
 from simspec.kernels.tally import SUMS, Tally
+from simspec.model.grown import GrownTrees
 from simspec.model.rounds import End, RoundKind, RoundTable
 
 
@@ -37,6 +38,41 @@ class Machine:
     def after(self) -> np.ndarray:
         """First state of the round after one of each kind."""
         return np.array([kind.start for kind in self.kinds])
+
+
+@dataclass(frozen=True)
+class Grown:
+    """Trees that grow by confidence, as integers but for the confidences, which are compared with each other only.
+
+    Attributes
+    ----------
+    trees : GrownTrees
+    confidences : float64 array (vectors, breadth)
+    cells : int64 array (vectors, breadth)
+        Cumulative thresholds of the children's chances; the rest of 2³² is no child.
+    law : int64 array (vectors,)
+        Cumulative thresholds of a node's vector.
+    kinds : tuple of RoundKind
+    """
+
+    trees: GrownTrees
+    confidences: np.ndarray
+    cells: np.ndarray
+    law: np.ndarray
+    kinds: tuple[RoundKind, ...]
+
+
+def scheme_form(rounds: RoundTable | GrownTrees) -> Machine | Grown:
+    """The integer form of a scheme."""
+    if isinstance(rounds, RoundTable):
+        return machine(rounds)
+    rounds.check()
+    width = rounds.breadth
+    believed, accepted = (
+        np.array([[*row, *[0.0] * width][:width] for row in rows]) for rows in (rounds.confidences, rounds.acceptance)
+    )
+    cells = threshold(np.minimum(np.cumsum(accepted, axis=1), 1.0))
+    return Grown(rounds, believed, cells, cumulative(np.array(rounds.law)), tuple(rounds.kinds))
 
 
 def machine(table: RoundTable) -> Machine:

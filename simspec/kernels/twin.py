@@ -9,7 +9,7 @@ import numpy as np
 
 from simspec.kernels.cells import CELL_BITS, CELLS, PER_WORD
 from simspec.kernels.forms import Dense, Ends, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
-from simspec.kernels.lower_schemes import Machine
+from simspec.kernels.lower_schemes import Grown, Machine
 from simspec.kernels.tally import SUMS, Tally, fold
 from simspec.kernels.words import GENERATORS, GOLD, LANES, MIX_1, MIX_2
 
@@ -117,6 +117,62 @@ def step_runs(form: Steps, keys: np.ndarray, chunk: int, lanes: int, rounds: int
             out[lane, accepted] += 1
             here = _first_above(_draft_word(seed, 0), after[here])
     return out
+
+
+def scheme_counts(form: Machine | Grown, keys: np.ndarray, chunk: int, lanes: int, rounds: int) -> np.ndarray:
+    """``out[lane, kind]`` = rounds of each kind, as `simspec.kernels.play.scheme_counts`."""
+    if isinstance(form, Machine):
+        return machine_counts(form, keys, chunk, lanes, rounds)
+    return grown_counts(form, keys, chunk, lanes, rounds)
+
+
+def grown_counts(form: Grown, keys: np.ndarray, chunk: int, lanes: int, rounds: int) -> np.ndarray:
+    """Trees that grow by confidence: name all nodes, sort them, keep the best, walk."""
+    out = np.zeros((lanes, len(form.kinds)), np.int64)
+    trees = form.trees
+    for lane in range(lanes):
+        words = lane_words(keys, chunk, lane)
+        next(words)
+        for _ in range(rounds):
+            seed = next(words) << 32 | next(words)
+            children, values = _named(form, seed)
+            kept = sorted(values, key=lambda node: -values[node])[: trees.nodes]
+            here, accepted = 0, 0
+            while children.get(here):
+                vector, own = children[here]
+                rank = _first_above(_round_value(seed, accepted) & 0xFFFFFFFF, form.cells[vector])
+                if rank >= len(own) or own[rank] not in kept:
+                    break
+                here, accepted = own[rank], accepted + 1
+            rejected = any(child in kept for child in children.get(here, (0, []))[1])
+            out[lane, (len(kept) * (trees.depth + 1) + accepted) * 2 + rejected] += 1
+    return out
+
+
+def _named(form: Grown, seed: int) -> tuple[dict[int, tuple[int, list[int]]], dict[int, float]]:
+    """Vector and children of every expanded node, and the product of confidences of every node; 0 is the root."""
+    children: dict[int, tuple[int, list[int]]] = {}
+    values: dict[int, float] = {}
+    layer = [0]
+    for _ in range(form.trees.depth):
+        made = list[int]()
+        for node in sorted(layer, key=lambda node: -values.get(node, 1.0))[: form.trees.breadth]:
+            vector = _first_above(_round_value(seed, len(children)) >> 32, form.law)
+            own = list[int]()
+            for confidence in form.confidences[vector]:
+                if confidence == 0.0:
+                    break
+                own.append(len(values) + 1)
+                values[own[-1]] = values.get(node, 1.0) * float(confidence)
+            children[node] = vector, own
+            made += own
+        layer = made
+    return children, values
+
+
+def _round_value(seed: int, number: int) -> int:
+    """Splitmix64 value ``number`` of the seed of a round."""
+    return _mix((seed + GOLD * number) & _MASK)
 
 
 def machine_counts(form: Machine, keys: np.ndarray, chunk: int, lanes: int, rounds: int) -> np.ndarray:

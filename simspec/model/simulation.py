@@ -11,6 +11,7 @@ from typing import Any, Literal
 from simspec.model.base import Model
 from simspec.model.cost import Cost
 from simspec.model.draft_laws import draft_law
+from simspec.model.grown import GrownTrees
 from simspec.model.identity import canonical_json
 from simspec.model.process import Process
 from simspec.model.rounds import RoundTable
@@ -52,8 +53,8 @@ class Simulation:
         """Whether windows are counted as independent units, one run of the longest draft holding every κ."""
         return self.chained and self.process.unit == "window"
 
-    def rounds(self, kappa: int) -> RoundTable:
-        """The table of a round of the scheme on this process.
+    def rounds(self, kappa: int) -> RoundTable | GrownTrees:
+        """How a round of the scheme goes on this process.
 
         Raises
         ------

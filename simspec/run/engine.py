@@ -18,7 +18,7 @@ from simspec.kernels import lower
 from simspec.kernels.draw import draw_runs
 from simspec.kernels.forms import Form, FreshRow, Steps
 from simspec.kernels.jit import DISABLED
-from simspec.kernels.lower_schemes import KindTally, Machine, join_kinds, machine, tally_of
+from simspec.kernels.lower_schemes import Grown, KindTally, Machine, join_kinds, scheme_form, tally_of
 from simspec.kernels.tally import Folded, Tally
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import ParameterError, Process, SimspecError, Simulation, Trace
@@ -70,14 +70,14 @@ class Job:
             domain = "windows" if self.simulation.chained else "rounds"
         return stream_keys(self.seed, self.simulation.process_id, domain)
 
-    def machine(self, kappa: int) -> Machine:
-        """The table of rounds of a scheme as integers, made once."""
-        if kappa not in self._machines:
-            self._machines[kappa] = machine(self.simulation.rounds(kappa))
-        return self._machines[kappa]
+    def scheme_form(self, kappa: int) -> Machine | Grown:
+        """The scheme as integers, made once."""
+        if kappa not in self._scheme_forms:
+            self._scheme_forms[kappa] = scheme_form(self.simulation.rounds(kappa))
+        return self._scheme_forms[kappa]
 
     @functools.cached_property
-    def _machines(self) -> dict[int, Machine]:
+    def _scheme_forms(self) -> dict[int, Machine | Grown]:
         return {}
 
     def pieces(self) -> list[range]:
@@ -109,8 +109,8 @@ def play(job: Job, chunks: Iterable[int]) -> Sequence[Tally]:
 
 def _play_scheme(job: Job, kappa: int, chunks: list[int]) -> KindTally:
     """Rounds by the table of a scheme."""
-    plan, form = job.layout, job.machine(kappa)
-    played = [players().machine_counts(form, job.keys, c, plan.lanes_of(c), plan.rounds) for c in chunks]
+    plan, form = job.layout, job.scheme_form(kappa)
+    played = [players().scheme_counts(form, job.keys, c, plan.lanes_of(c), plan.rounds) for c in chunks]
     return tally_of(form.kinds, np.concatenate(played), kappa)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,12 @@ from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
 from simspec.model.process import Process
 from simspec.model.rounds import DraftLaw
-from simspec.model.schemes import Ahead, BigLittle, Chain, Lookahead, Lookup, Scheme, Stop, Tree, Unmask
+from simspec.model.schemes import Ahead, BigLittle, Chain, DynamicTree, Lookahead, Lookup, Scheme, Stop, Tree, Unmask
 from simspec.model.trees import DraftTree
 from simspec.theory.confidence_stops import stopped_draft
+from simspec.theory.dynamic_trees import dynamic_tree
 from simspec.theory.lanes import long_run_law
-from simspec.theory.law import mean_round_cost
+from simspec.theory.law import FloatArray, mean_round_cost
 from simspec.theory.overlapped import draft_ahead
 from simspec.theory.routes import survival_curve, window
 from simspec.theory.systems import lookahead_step
@@ -190,6 +191,40 @@ def stop_arguments(scheme: Stop, process: Process, kappa: int) -> dict[str, Any]
     return asked | {"values": scheme.confidences or (rate,), "weights": (1.0,), "acceptance": (rate,)}
 
 
+def dynamic_arguments(scheme: DynamicTree, process: Process, kappa: int) -> dict[str, Any]:
+    """What `dynamic_tree` takes of a scheme on a process.
+
+    Examples
+    --------
+    >>> from simspec.model import Iid
+    >>> dynamic_arguments(DynamicTree(misses=(0.5,), breadth=2, depth=2), Iid(alpha=0.6), 3)["confidences"]
+    [[0.6, 0.2]]
+    """
+    if isinstance(process, Hmm) and not process.carried:
+        if len(set(process.P)) > 1:
+            raise ParameterError("process", "rows of P differ; allowed: equal rows for this scheme")
+        alphas, law = list(process.alphas), normalised(process.P)[0]
+    else:
+        alphas, law = [_one_rate(process, scheme.depth)], [1.0]
+
+    def vectors(rates: Sequence[float]) -> FloatArray:
+        one = np.array(rates)[:, None]
+        return np.hstack([one, (1.0 - one) * np.array(scheme.misses)])[:, : scheme.breadth]
+
+    believed, true = vectors(scheme.confidences or alphas), vectors(alphas)
+    order = np.argsort(-believed, axis=1, kind="stable")
+    return {
+        "confidences": np.take_along_axis(believed, order, axis=1).tolist(), "weights": law,
+        "acceptance": np.take_along_axis(true, order, axis=1).tolist(), "breadth": scheme.breadth,
+        "depth": scheme.depth, "nodes": kappa,
+    }  # fmt: skip
+
+
+def _dynamic_tree(scheme: DynamicTree, process: Process, kappa: int) -> SchemeLaw:
+    law = dynamic_tree(**dynamic_arguments(scheme, process, kappa))
+    return SchemeLaw(law.mean_tokens, law.mean_accepted, law.mean_nodes, law.p_rejected, law.mean_cost)
+
+
 def _big_little(scheme: BigLittle, process: Process, kappa: int) -> SchemeLaw:
     turn = big_little(scheme.p_fallback, 1.0 - _one_rate(process, kappa), kappa)
     return SchemeLaw(turn.mean_tokens, turn.mean_kept, turn.mean_small_tokens, turn.p_rollback, turn.mean_cost)
@@ -273,6 +308,7 @@ SCHEME_LAWS: dict[type[Scheme], Callable[..., SchemeLaw]] = {
     Chain: _chain,
     Tree: _tree,
     Stop: _stop,
+    DynamicTree: _dynamic_tree,
     BigLittle: _big_little,
     Lookahead: _lookahead,
     Lookup: _lookup,

@@ -1,18 +1,32 @@
 """Do rounds of every scheme follow the exact law of the scheme?  Chi-square by kind of round, false alarm 1e-6."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import chdtri
 
 from simspec import theory
 from simspec.kernels import play, twin
-from simspec.kernels.lower_schemes import machine
+from simspec.kernels.lower_schemes import scheme_form
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import Cost, Hmm, Iid, Markov, ParameterError, Position, Survival
 from simspec.model.draft_laws import draft_law
 from simspec.model.rounds import RoundTable
-from simspec.model.schemes import Ahead, BigLittle, Chain, Lookahead, Lookup, Scheme, Schemes, Stop, Tree, Unmask
-from simspec.theory.scheme_routes import SCHEME_LAWS, stop_arguments
+from simspec.model.schemes import (
+    Ahead,
+    BigLittle,
+    Chain,
+    DynamicTree,
+    Lookahead,
+    Lookup,
+    Scheme,
+    Schemes,
+    Stop,
+    Tree,
+    Unmask,
+)
+from simspec.theory.scheme_routes import SCHEME_LAWS, dynamic_arguments, stop_arguments
 
 FALSE_ALARM = 1e-6
 ROUNDS = 2000
@@ -22,9 +36,9 @@ SHARES = (0.4, 0.2, 0.1)
 
 def counts_of(scheme, process, kappa, chunks=CHUNKS):
     """Kinds of round, and how many there were of each."""
-    own = machine(scheme.rounds(draft_law(process, kappa), kappa))
+    own = scheme_form(scheme.rounds(draft_law(process, kappa), kappa))
     keys = stream_keys(11, f"{scheme} {process}")
-    return own.kinds, sum(play.machine_counts(own, keys, c, LANES, ROUNDS).sum(axis=0) for c in range(chunks))
+    return own.kinds, sum(play.scheme_counts(own, keys, c, LANES, ROUNDS).sum(axis=0) for c in range(chunks))
 
 
 def assert_law(kinds, counts, law):
@@ -139,7 +153,20 @@ CARRIED = [
     (Unmask(), Iid(alpha=1.0), 7),
     (Unmask(), Iid(alpha=0.6), 1),
 ]
-ALL = [*TREES, *STOPS, *TURNS, *SIDES, *CARRIED]
+BEAM = {"misses": (0.4, 0.2), "breadth": 2}
+TWO = Hmm(P=((0.7, 0.3),) * 2, alphas=(0.9, 0.3))
+GROWN = [
+    (DynamicTree(**BEAM, depth=3), TWO, 4),
+    (DynamicTree(**BEAM, depth=4), TWO, 8),
+    (DynamicTree(misses=(0.4, 0.2), breadth=3, depth=2), REDRAWN, 5),
+    (DynamicTree(**BEAM, depth=3, confidences=(0.4, 0.8)), TWO, 5),
+    (DynamicTree(breadth=1, depth=5), TWO, 3),
+    (DynamicTree(misses=(0.5,), breadth=2, depth=3), Iid(alpha=1.0), 4),
+    (DynamicTree(misses=(0.5,), breadth=2, depth=3), Iid(alpha=0.0), 4),
+    (DynamicTree(misses=(0.5,), breadth=2, depth=1), Iid(alpha=0.6), 1),
+    (DynamicTree(misses=(0.0,), breadth=2, depth=2), Iid(alpha=0.6), 9),
+]
+ALL = [*GROWN, *TREES, *STOPS, *TURNS, *SIDES, *CARRIED]
 
 
 @pytest.mark.parametrize(("scheme", "process", "kappa"), STOPS, ids=str)
@@ -147,6 +174,16 @@ def test_drafts_that_stop(scheme, process, kappa):
     joint = theory.stopped_draft(**stop_arguments(scheme, process, kappa)).joint
     law = {(a, d, a < d): float(joint[d, a]) for d in range(kappa + 1) for a in range(d + 1) if joint[d, a] > 0.0}
     assert_law(*counts_of(scheme, process, kappa), law)
+
+
+@pytest.mark.parametrize(("scheme", "process", "kappa"), GROWN, ids=str)
+def test_trees_that_grow(scheme, process, kappa):
+    """Against a listing of all confidences; the walk may end at a leaf at any depth, so bins are by nodes and depth."""
+    law = theory.dynamic_tree(**dynamic_arguments(scheme, process, kappa))
+    kinds, counts = counts_of(scheme, process, kappa)
+    pooled = [replace(kind, rejected=False) for kind in kinds]
+    joint = {(a, n, False): float(p) for (n, a), p in np.ndenumerate(law.joint) if p > 0.0}
+    assert_law(pooled, counts, joint)
 
 
 @pytest.mark.parametrize(("scheme", "process", "kappa"), TURNS, ids=str)
@@ -168,9 +205,9 @@ def test_candidates_side_by_side(scheme, process, kappa):
 @pytest.mark.parametrize(("scheme", "process", "kappa"), ALL, ids=str)
 def test_means_and_prices_of_every_scheme(scheme, process, kappa):
     """Means over lanes, which are independent, within 5.5 of their standard errors: false alarm 4e-8 each."""
-    own, law = machine(scheme.rounds(draft_law(process, kappa), kappa)), theory.scheme_law(scheme, process, kappa)
+    own, law = scheme_form(scheme.rounds(draft_law(process, kappa), kappa)), theory.scheme_law(scheme, process, kappa)
     keys = stream_keys(12, f"{scheme} {process}")
-    lanes = np.concatenate([play.machine_counts(own, keys, c, LANES, ROUNDS) for c in range(CHUNKS)])
+    lanes = np.concatenate([play.scheme_counts(own, keys, c, LANES, ROUNDS) for c in range(CHUNKS)])
     cost = Cost(c_d=0.07) if isinstance(scheme, Ahead) else Cost(c_d=0.07, c_v=0.01, c_r=0.2)
     for values, exact in (
         ([kind.tokens for kind in own.kinds], law.mean_tokens),
@@ -190,9 +227,9 @@ def test_every_scheme_is_held_against_theory():
 
 @pytest.mark.parametrize(("scheme", "process", "kappa"), ALL, ids=str)
 def test_a_scheme_is_played_alike_by_the_twin(scheme, process, kappa):
-    own = machine(scheme.rounds(draft_law(process, kappa), kappa))
+    own = scheme_form(scheme.rounds(draft_law(process, kappa), kappa))
     keys = stream_keys(2, "twin of schemes")
-    fast, slow = (player.machine_counts(own, keys, 1, 5, 40) for player in (play, twin))
+    fast, slow = (player.scheme_counts(own, keys, 1, 5, 40) for player in (play, twin))
     assert fast.tolist() == slow.tolist()
 
 
@@ -213,6 +250,15 @@ def test_what_a_scheme_cannot_be_asked():
         (lambda: Stop(theta=1.5), "theta"),
         (lambda: Stop(theta=0.5, confidences=(0.1, 0.2)).rounds(draft_law(Iid(alpha=0.5), 3), 3), "confidences"),
         (lambda: BigLittle(), "p_fallback"),
+        (lambda: DynamicTree(breadth=2, depth=2), "breadth"),
+        (lambda: DynamicTree(misses=(0.6, 0.6), breadth=2, depth=2), "misses"),
+        (lambda: DynamicTree(breadth=1, depth=2).rounds(draft_law(TWO, 3), 0), "kappa"),
+        (lambda: DynamicTree(breadth=1, depth=2).rounds(draft_law(STICKY, 3), 3), "process"),
+        (lambda: DynamicTree(breadth=1, depth=2, confidences=(0.1,)).rounds(draft_law(TWO, 3), 3), "confidences"),
+        (
+            lambda: scheme_form(DynamicTree(misses=(0.01,) * 63, breadth=64, depth=64).rounds(draft_law(TWO, 3), 3)),
+            "breadth",
+        ),
         (lambda: Ahead().rounds(draft_law(Iid(alpha=0.5), 3), 0), "kappa"),
         (lambda: Ahead().rounds(draft_law(Position(alphas=(0.5, 0.4)), 2), 2), "process"),
         (lambda: draft_law(Markov(alpha=0.7, rho=0.3, start="carry"), 3), "type"),
@@ -234,11 +280,11 @@ def test_two_schemes_cannot_share_a_name():
 def test_steps_of_a_round_meet_the_same_words_in_every_scheme():
     """A chain and the tree that is a chain play the same rounds, so that their difference has no noise."""
     law = draft_law(Iid(alpha=0.7), 5)
-    chain, tree = (machine(scheme.rounds(law, 5)) for scheme in (Chain(), Tree(widths=(1,) * 5)))
+    chain, tree = (scheme_form(scheme.rounds(law, 5)) for scheme in (Chain(), Tree(widths=(1,) * 5)))
     keys = stream_keys(1, "same words")
 
     def by_length(own):
-        counts = play.machine_counts(own, keys, 0, LANES, 500)
+        counts = play.scheme_counts(own, keys, 0, LANES, 500)
         return {kind.accepted: counts[:, i].tolist() for i, kind in enumerate(own.kinds)}
 
     assert by_length(chain) == by_length(tree)

@@ -3,6 +3,7 @@
 from simspec.model.schemes.ahead import Ahead
 from simspec.model.schemes.big_little import BigLittle
 from simspec.model.schemes.chain import Chain
+from simspec.model.schemes.dynamic_tree import DynamicTree
 from simspec.model.schemes.lookahead import Lookahead
 from simspec.model.schemes.lookup import Lookup
 from simspec.model.schemes.scheme import Scheme, Schemes
@@ -14,6 +15,7 @@ __all__ = [
     "Ahead",
     "BigLittle",
     "Chain",
+    "DynamicTree",
     "Lookahead",
     "Lookup",
     "Scheme",

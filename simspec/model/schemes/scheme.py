@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from simspec.model.base import Model
 from simspec.model.errors import ParameterError, did_you_mean, shown
+from simspec.model.grown import GrownTrees
 from simspec.model.rounds import DraftLaw, RoundTable
 
 
@@ -20,7 +21,7 @@ class Scheme(Model):
 
     type: str
 
-    def rounds(self, draft: DraftLaw, kappa: int) -> RoundTable:
+    def rounds(self, draft: DraftLaw, kappa: int) -> RoundTable | GrownTrees:
         """The table of a round in which at most ``kappa`` tokens are drafted.
 
         Parameters
