@@ -2,7 +2,8 @@
 
 The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `fit`, `solve`, `phase`,
 `sample_tokens`, `write_report`, the acceptance processes, `Cost`, and `RowProcess` with `register_process` for a
-process of your own.  Everything is imported when first used, so that ``import simspec`` is immediate.
+process of your own, `Scheme` with `register_scheme` for a way to draft.  Everything is imported when first used, so that
+``import simspec`` is immediate.
 """
 
 from __future__ import annotations
@@ -25,15 +26,18 @@ if TYPE_CHECKING:
         Markov,
         ParameterError,
         Position,
+        RoundTable,
         RowProcess,
         RowTable,
         Scenario,
         ScenarioError,
+        Scheme,
         SimspecError,
         Survival,
         TokenChain,
         Trace,
         register_process,
+        register_scheme,
     )
     from simspec.run.phase import phase
     from simspec.run.sampled import sample_tokens
@@ -50,10 +54,12 @@ __all__ = [
     "Markov",
     "ParameterError",
     "Position",
+    "RoundTable",
     "RowProcess",
     "RowTable",
     "Scenario",
     "ScenarioError",
+    "Scheme",
     "SimspecError",
     "Survival",
     "TokenChain",
@@ -64,6 +70,7 @@ __all__ = [
     "phase",
     "read",
     "register_process",
+    "register_scheme",
     "sample_tokens",
     "simulate",
     "solve",

@@ -272,9 +272,10 @@ class Scenario:
                     if simulation.id in seen:
                         continue  # e.g. steps_after_full under start = "stationary", where it has no effect
                     seen.add(simulation.id)
-                    yield simulation, self._kappas(simulation)
+                    yield simulation, self.kappas_for(simulation)
 
-    def _kappas(self, simulation: Simulation) -> tuple[int, ...]:
+    def kappas_for(self, simulation: Simulation) -> tuple[int, ...]:
+        """κ at which a simulation is run; raises `ParameterError` if one cannot be asked."""
         if simulation.chained:
             return self.kappas_of(simulation.process)
         if self.method != "simulate":

@@ -6,7 +6,7 @@ from simspec.model.schemes.chain import Chain
 from simspec.model.schemes.dynamic_tree import DynamicTree
 from simspec.model.schemes.lookahead import Lookahead
 from simspec.model.schemes.lookup import Lookup
-from simspec.model.schemes.scheme import Scheme, Schemes
+from simspec.model.schemes.scheme import Scheme, Schemes, register_scheme
 from simspec.model.schemes.stop import Stop
 from simspec.model.schemes.tree import Tree, tree_rounds
 from simspec.model.schemes.unmask import Unmask
@@ -23,5 +23,6 @@ __all__ = [
     "Stop",
     "Tree",
     "Unmask",
+    "register_scheme",
     "tree_rounds",
 ]

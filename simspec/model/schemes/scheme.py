@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from typing import Any, ClassVar
 
 from simspec.model.base import Model
@@ -74,6 +75,12 @@ class Schemes:
         return scheme
 
     @classmethod
+    def load_plugins(cls) -> None:
+        """Import what is registered under the entry-point group ``simspec.schemes``; each registers its classes."""
+        for point in importlib.metadata.entry_points(group="simspec.schemes"):
+            point.load()
+
+    @classmethod
     def make(cls, /, **keys: Any) -> Scheme:
         """Build a scheme from the keys of a ``[scheme]`` table.
 
@@ -86,6 +93,19 @@ class Schemes:
         kind = keys.get("type")
         if kind is None:
             raise ParameterError("type", f"type is missing; known: {', '.join(cls.table)}")
+        if isinstance(kind, str) and kind not in cls.table:
+            cls.load_plugins()
         if not isinstance(kind, str) or kind not in cls.table:
             raise ParameterError("type", f"type = {shown(kind)} is unknown{did_you_mean(str(kind), cls.table)}")
         return cls.table[kind](**keys)
+
+
+def register_scheme(scheme: type[Scheme]) -> type[Scheme]:
+    """Class decorator: make a scheme of your own known by its ``type`` to scenario files and to `simspec.simulate`.
+
+    Raises
+    ------
+    ParameterError
+        Another class already bears that ``type``.
+    """
+    return Schemes.add(scheme)
