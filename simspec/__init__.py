@@ -2,8 +2,8 @@
 
 The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `fit`, `solve`, `phase`,
 `sample_tokens`, `write_report`, the acceptance processes, `Cost`, and `RowProcess` with `register_process` for a
-process of your own, `Scheme` with `register_scheme` for a way to draft.  Everything is imported when first used, so that
-``import simspec`` is immediate.
+process of your own, `Scheme` with `register_scheme` for a way to draft.  Everything is imported when first used, so
+that ``import simspec`` is immediate.
 """
 
 from __future__ import annotations
