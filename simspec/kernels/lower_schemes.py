@@ -9,8 +9,14 @@ import numpy as np
 
 from simspec.kernels.arithmetic import cumulative, threshold
 from simspec.kernels.tally import SUMS, Tally
+from simspec.kernels.token_tables import Lookup, token_tables
+from simspec.model.forms import Rounds
 from simspec.model.grown import GrownTrees
+from simspec.model.pool import PoolRounds
 from simspec.model.rounds import End, RoundKind, RoundTable
+
+POOL_SKIPPED = 256
+"""Rounds of a lane that fill its pool and are not counted."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +68,38 @@ class Grown:
     kinds: tuple[RoundKind, ...]
 
 
-def scheme_form(rounds: RoundTable | GrownTrees) -> Machine | Grown:
+@dataclass(frozen=True)
+class TokenPool:
+    """Drafts from a pool of bigrams, as integers.
+
+    Attributes
+    ----------
+    kappa : int
+    start : uint64 array (tokens,)
+        Cumulative thresholds of the first token of a text.
+    target : Lookup
+        The laws of the next token.
+    kinds : tuple of RoundKind
+    """
+
+    kappa: int
+    start: np.ndarray
+    target: Lookup
+    kinds: tuple[RoundKind, ...]
+
+
+SchemeForm = Machine | Grown | TokenPool
+
+
+def scheme_form(rounds: Rounds) -> SchemeForm:
     """The integer form of a scheme."""
     if isinstance(rounds, RoundTable):
         return machine(rounds)
     rounds.check()
+    if isinstance(rounds, PoolRounds):
+        laws = np.array(rounds.target)
+        tables = token_tables(laws, laws)
+        return TokenPool(rounds.kappa, tables.start, tables.target, tuple(rounds.kinds))
     width = rounds.breadth
     believed, accepted = (
         np.array([[*row, *[0.0] * width][:width] for row in rows]) for rows in (rounds.confidences, rounds.acceptance)

@@ -14,8 +14,9 @@ from simspec.kernels.cells import count_cells, list_cells
 from simspec.kernels.chain import count_chain
 from simspec.kernels.forms import Dense, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
 from simspec.kernels.grow import count_grown
-from simspec.kernels.lower_schemes import Grown, Machine
+from simspec.kernels.lower_schemes import POOL_SKIPPED, Grown, Machine, SchemeForm, TokenPool
 from simspec.kernels.machine import count_kinds
+from simspec.kernels.pool import count_pool
 from simspec.kernels.steps import count_steps
 from simspec.kernels.tally import SUMS, Tally, fold
 from simspec.kernels.words import LANES
@@ -57,7 +58,7 @@ def play(
     return _PLAYERS[type(form)](form, keys, chunk, lanes, length, kappa, policy)
 
 
-def scheme_counts(form: Machine | Grown, keys: np.ndarray, chunk: int, lanes: int, rounds: int) -> np.ndarray:
+def scheme_counts(form: SchemeForm, keys: np.ndarray, chunk: int, lanes: int, rounds: int) -> np.ndarray:
     """``out[lane, kind]`` = rounds of the lane of each kind."""
     return _SCHEME_PLAYERS[type(form)](form, keys, chunk, lanes, rounds)
 
@@ -84,7 +85,19 @@ def machine_counts(form: Machine, keys: np.ndarray, chunk: int, lanes: int, roun
     return counts[:lanes]
 
 
-_SCHEME_PLAYERS: dict[type, Callable[..., np.ndarray]] = {Machine: machine_counts, Grown: grown_counts}
+def pool_counts(form: TokenPool, keys: np.ndarray, chunk: int, lanes: int, rounds: int) -> np.ndarray:
+    """The same for drafts from a pool, which a lane fills before its rounds count."""
+    counts = np.zeros((lanes, len(form.kinds)), np.int64)
+    target = (form.target.cumulative, form.target.guide, form.target.shift)
+    count_pool(keys, chunk, lanes, POOL_SKIPPED, rounds, form.kappa, form.start, *target, counts)
+    return counts
+
+
+_SCHEME_PLAYERS: dict[type, Callable[..., np.ndarray]] = {
+    Machine: machine_counts,
+    Grown: grown_counts,
+    TokenPool: pool_counts,
+}
 
 
 def rounds_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simspec.model.chains import Hmm, closed_classes, normalised
+from simspec.model.chains import Hmm, TokenChain, closed_classes, normalised
 from simspec.model.errors import ParameterError
 from simspec.model.iid import Iid
 from simspec.model.markov import Markov
@@ -42,6 +42,10 @@ def _hmm(process: Hmm, kappa: int) -> DraftLaw:
     return DraftLaw((tuple(process.alphas),) * kappa, tuple(law), tuple(tuple(row) for row in rows))
 
 
+def _tokens(process: TokenChain, kappa: int) -> DraftLaw:
+    return DraftLaw((), tokens=tuple(tuple(row) for row in normalised(process.target)))
+
+
 def _long_run(rows: list[list[float]], closed: list[int]) -> list[float]:
     """Long-run law of a chain with one closed class: states are removed one by one, so that nothing cancels."""
     left = [[rows[i][j] for j in closed] for i in closed]
@@ -70,6 +74,7 @@ DRAFT_LAWS: dict[tuple[str, str], Callable[[Any, int], DraftLaw]] = {
     ("survival", "window"): _survival,
     ("markov", "window"): _markov,
     ("hmm", "window"): _hmm,
+    ("token_chain", "lane"): _tokens,
 }
 """(type, independent unit) → the drafts of a window."""
 

@@ -70,11 +70,14 @@ class DraftLaw:
         Law of the state of the first draft.
     moves : tuple of rows
         Law of the next draft's state, by this one's, the same at every depth.
+    tokens : tuple of rows, optional
+        Next-token laws of the target by the last token, where the process has real tokens; it then says no rates.
     """
 
     alphas: tuple[tuple[float, ...], ...]
     first: tuple[float, ...] = (1.0,)
     moves: tuple[tuple[float, ...], ...] = ((1.0,),)
+    tokens: tuple[tuple[float, ...], ...] | None = None
 
     @property
     def states(self) -> int:
@@ -88,10 +91,10 @@ class DraftLaw:
         ParameterError
             Drafts have hidden states, which branches would share.
         """
-        if self.states > 1:
+        if self.states > 1 or self.tokens is not None:
             raise ParameterError(
-                "process", "the process has hidden states, which this scheme cannot use; allowed: iid, position, "
-                "survival, or markov with fresh windows"
+                "process", "the process has hidden states or tokens, which this scheme cannot use; allowed: iid, "
+                "position, survival, or markov with fresh windows"
             )  # fmt: skip
         return [own[0] for own in self.alphas[:kappa]]
 

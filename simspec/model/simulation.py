@@ -11,10 +11,9 @@ from typing import Any, Literal
 from simspec.model.base import Model
 from simspec.model.cost import Cost
 from simspec.model.draft_laws import draft_law
-from simspec.model.grown import GrownTrees
+from simspec.model.forms import Rounds
 from simspec.model.identity import canonical_json
 from simspec.model.process import Process
-from simspec.model.rounds import RoundTable
 from simspec.model.schemes.chain import Chain
 from simspec.model.schemes.scheme import Scheme
 
@@ -53,7 +52,7 @@ class Simulation:
         """Whether windows are counted as independent units, one run of the longest draft holding every κ."""
         return self.chained and self.process.unit == "window"
 
-    def rounds(self, kappa: int) -> RoundTable | GrownTrees:
+    def rounds(self, kappa: int) -> Rounds:
         """How a round of the scheme goes on this process.
 
         Raises

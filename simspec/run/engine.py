@@ -18,7 +18,7 @@ from simspec.kernels import lower
 from simspec.kernels.draw import draw_runs
 from simspec.kernels.forms import Form, FreshRow, Steps
 from simspec.kernels.jit import DISABLED
-from simspec.kernels.lower_schemes import Grown, KindTally, Machine, join_kinds, scheme_form, tally_of
+from simspec.kernels.lower_schemes import KindTally, SchemeForm, join_kinds, scheme_form, tally_of
 from simspec.kernels.tally import Folded, Tally
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import ParameterError, Process, SimspecError, Simulation, Trace
@@ -70,14 +70,14 @@ class Job:
             domain = "windows" if self.simulation.chained else "rounds"
         return stream_keys(self.seed, self.simulation.process_id, domain)
 
-    def scheme_form(self, kappa: int) -> Machine | Grown:
+    def scheme_form(self, kappa: int) -> SchemeForm:
         """The scheme as integers, made once."""
         if kappa not in self._scheme_forms:
             self._scheme_forms[kappa] = scheme_form(self.simulation.rounds(kappa))
         return self._scheme_forms[kappa]
 
     @functools.cached_property
-    def _scheme_forms(self) -> dict[int, Machine | Grown]:
+    def _scheme_forms(self) -> dict[int, SchemeForm]:
         return {}
 
     def pieces(self) -> list[range]:

@@ -114,6 +114,7 @@ if TYPE_CHECKING:
     from simspec.theory.tail_steps import tail_staircase
     from simspec.theory.tails import TailRisks, at_least_once, tail_risks
     from simspec.theory.text_correlation import AcceptanceCorrelation, acceptance_correlation, matching_chain
+    from simspec.theory.token_pools import PoolLaw, pool_law
     from simspec.theory.transport import Transport, transport_optimum, transport_optimum_distinct
     from simspec.theory.tree_laws import TreeLaw, merged_tree, tree_law
     from simspec.theory.two_models import BigLittleRates, BigLittleTurn, big_little, big_little_rates
@@ -142,6 +143,7 @@ __all__ = [
     "Overlapped",
     "ParallelUnmasking",
     "Plan",
+    "PoolLaw",
     "SchemeLaw",
     "StopRules",
     "StoppedDraft",
@@ -224,6 +226,7 @@ __all__ = [
     "parallel_unmask",
     "plan_of",
     "plug_in_kappas",
+    "pool_law",
     "recursive_rejection",
     "recursive_rejection_distinct",
     "renyi",
@@ -260,6 +263,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "token_pools": ("PoolLaw", "pool_law"),
     "scheme_routes": ("SchemeLaw", "depth_rates", "matched_share", "scheme_law", "tree_of"),
     "dynamic_trees": ("DynamicTree", "dynamic_tree"),
     "self_drafts": ("self_draft_cost",),

@@ -10,12 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from simspec.model.chains import Hmm, normalised
+from simspec.model.chains import Hmm, TokenChain, normalised
 from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
 from simspec.model.process import Process
 from simspec.model.rounds import DraftLaw
-from simspec.model.schemes import Ahead, BigLittle, Chain, DynamicTree, Lookahead, Lookup, Scheme, Stop, Tree, Unmask
+from simspec.model.schemes import (
+    Ahead,
+    BigLittle,
+    Chain,
+    DynamicTree,
+    Lookahead,
+    Lookup,
+    Pool,
+    Scheme,
+    Stop,
+    Tree,
+    Unmask,
+)
 from simspec.model.trees import DraftTree
 from simspec.theory.confidence_stops import stopped_draft
 from simspec.theory.dynamic_trees import dynamic_tree
@@ -24,6 +36,7 @@ from simspec.theory.law import FloatArray, mean_round_cost
 from simspec.theory.overlapped import draft_ahead
 from simspec.theory.routes import survival_curve, window
 from simspec.theory.systems import lookahead_step
+from simspec.theory.token_pools import pool_law
 from simspec.theory.tree_laws import tree_law
 from simspec.theory.two_models import big_little
 from simspec.theory.unmasking import parallel_unmask
@@ -298,6 +311,20 @@ def _ahead(scheme: Ahead, process: Process, kappa: int) -> SchemeLaw:
     return SchemeLaw(1.0 / (1.0 - rate) / passes, accepted, drafted, 1.0 / passes, price)
 
 
+def _pool(scheme: Pool, process: Process, kappa: int) -> SchemeLaw:
+    if not isinstance(process, TokenChain):
+        raise ParameterError("process", 'the process has no tokens; allowed: type = "token_chain"')
+    law = pool_law(process.target, kappa)
+    rejected = 1.0 - float(law.pmf_accepted[-1]) if kappa else 0.0
+    return SchemeLaw(
+        law.mean_accepted + 1.0,
+        law.mean_accepted,
+        kappa,
+        rejected,
+        lambda cost: cost.target_pass(kappa) + cost.c_r * rejected,
+    )
+
+
 def _unmask(scheme: Unmask, process: Process, kappa: int) -> SchemeLaw:
     law = parallel_unmask(kappa + 1, _one_rate(process, kappa))
     accepted = law.tokens_per_pass - 1.0
@@ -314,5 +341,6 @@ SCHEME_LAWS: dict[type[Scheme], Callable[..., SchemeLaw]] = {
     Lookup: _lookup,
     Ahead: _ahead,
     Unmask: _unmask,
+    Pool: _pool,
 }
 """Scheme → its exact means."""

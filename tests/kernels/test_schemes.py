@@ -1,6 +1,7 @@
 """Do rounds of every scheme follow the exact law of the scheme?  Chi-square by kind of round, false alarm 1e-6."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from simspec import theory
 from simspec.kernels import play, twin
 from simspec.kernels.lower_schemes import scheme_form
 from simspec.kernels.words import LANES, stream_keys
-from simspec.model import Cost, Hmm, Iid, Markov, ParameterError, Position, Survival
+from simspec.model import Cost, Hmm, Iid, Markov, ParameterError, Position, Survival, TokenChain
 from simspec.model.draft_laws import draft_law
 from simspec.model.rounds import RoundTable
 from simspec.model.schemes import (
@@ -20,12 +21,13 @@ from simspec.model.schemes import (
     DynamicTree,
     Lookahead,
     Lookup,
+    Pool,
     Scheme,
     Schemes,
     Stop,
     Tree,
     Unmask,
-)
+)  # fmt: skip
 from simspec.theory.scheme_routes import SCHEME_LAWS, dynamic_arguments, stop_arguments
 
 FALSE_ALARM = 1e-6
@@ -166,7 +168,20 @@ GROWN = [
     (DynamicTree(misses=(0.5,), breadth=2, depth=1), Iid(alpha=0.6), 1),
     (DynamicTree(misses=(0.0,), breadth=2, depth=2), Iid(alpha=0.6), 9),
 ]
-ALL = [*GROWN, *TREES, *STOPS, *TURNS, *SIDES, *CARRIED]
+
+
+def text(*rows):
+    return TokenChain(target=rows, draft=rows)
+
+
+POOLS = [
+    (Pool(), text((0.5, 0.5), (0.9, 0.1)), 2),
+    (Pool(), text((0.5, 0.5), (0.9, 0.1)), 0),
+    (Pool(), text((0.1, 0.8, 0.1), (0.1, 0.1, 0.8), (0.9, 0.05, 0.05)), 4),
+    (Pool(), text((0.0, 1.0), (1.0, 0.0)), 2),  # what was will be again
+    (Pool(), text((0.25,) * 4, (0.7, 0.1, 0.1, 0.1), (0.0, 0.0, 0.5, 0.5), (1.0, 0.0, 0.0, 0.0)), 5),
+]
+ALL = [*POOLS, *GROWN, *TREES, *STOPS, *TURNS, *SIDES, *CARRIED]
 
 
 @pytest.mark.parametrize(("scheme", "process", "kappa"), STOPS, ids=str)
@@ -184,6 +199,49 @@ def test_trees_that_grow(scheme, process, kappa):
     pooled = [replace(kind, rejected=False) for kind in kinds]
     joint = {(a, n, False): float(p) for (n, a), p in np.ndenumerate(law.joint) if p > 0.0}
     assert_law(pooled, counts, joint)
+
+
+@pytest.mark.parametrize(("scheme", "process", "kappa"), POOLS, ids=str)
+def test_lengths_from_a_pool(scheme, process, kappa):
+    """Shares of lanes, which are independent, by accepted length."""
+    own = scheme_form(scheme.rounds(draft_law(process, kappa), kappa))
+    keys = stream_keys(13, f"{process}")
+    lanes = np.concatenate([play.scheme_counts(own, keys, c, LANES, ROUNDS) for c in range(CHUNKS)])
+    for length, exact in enumerate(theory.pool_law(process.target, kappa).pmf_accepted):
+        share = lanes @ np.array([kind.accepted == length and kind.drafted == kappa for kind in own.kinds]) / ROUNDS
+        assert abs(share.mean() - exact) <= 5.5 * share.std(ddof=1) / np.sqrt(share.size) + 1e-9
+
+
+def test_kappa_cuts_the_text_and_never_changes_it():
+    """Tokens of a lane until all are drawn: a longer draft needs fewer rounds for the same text."""
+    process = POOLS[2][1]
+    for kappa in (0, 3):
+        own = scheme_form(Pool().rounds(draft_law(process, kappa), kappa))
+        counts = play.scheme_counts(own, stream_keys(1, "text"), 0, 4, 500)
+        emitted = counts @ [kind.tokens for kind in own.kinds]
+        assert (emitted == 500).all() if kappa == 0 else (emitted > 500).all()
+
+
+@pytest.mark.parametrize("target", [((0.5, 0.5), (0.9, 0.1)), POOLS[2][1].target, POOLS[4][1].target])
+def test_the_memory_of_the_last_token_is_a_draw_of_its_own(target):
+    """The Markov chain tree theorem against the chain of states: P(agreement) is that of a draft of one per token."""
+    rows, tokens = np.array(target), len(target)
+    weight, agreement = 0.0, 0.0
+    for last in range(tokens):
+        for memory in product(range(tokens), repeat=tokens):
+            if all(leads_to(memory, token, last) for token in range(tokens)):
+                own = np.prod([rows[token, memory[token]] for token in range(tokens)])
+                weight += own
+                agreement += own * rows[last, memory[last]]
+    assert theory.pool_law(target, 1).agreement == pytest.approx(agreement / weight)
+
+
+def leads_to(memory, token, last):
+    for _ in memory:
+        if token == last:
+            return True
+        token = memory[token]
+    return token == last
 
 
 @pytest.mark.parametrize(("scheme", "process", "kappa"), TURNS, ids=str)
@@ -263,6 +321,13 @@ def test_what_a_scheme_cannot_be_asked():
         (lambda: Ahead().rounds(draft_law(Position(alphas=(0.5, 0.4)), 2), 2), "process"),
         (lambda: draft_law(Markov(alpha=0.7, rho=0.3, start="carry"), 3), "type"),
         (lambda: theory.matched_share(1.0, 0.0), "after_match"),
+        (lambda: theory.pool_law([[0.0, 1.0], [1.0, 0.0]], 3), "kappa"),
+        (lambda: theory.pool_law([[1.0, 0.0], [0.5, 0.5]], 3), "target"),
+        (lambda: theory.pool_law([[0.2] * 5] * 5, 3), "target"),
+        (lambda: Pool().rounds(draft_law(Iid(alpha=0.5), 3), 3), "process"),
+        (lambda: Stop(theta=0.5).rounds(draft_law(POOLS[0][1], 3), 3), "process"),
+        (lambda: DynamicTree(breadth=1, depth=2).rounds(draft_law(POOLS[0][1], 3), 3), "process"),
+        (lambda: Chain().rounds(draft_law(POOLS[0][1], 3), 3), "process"),
     ):
         with pytest.raises(ParameterError) as caught:
             make()
@@ -290,7 +355,8 @@ def test_steps_of_a_round_meet_the_same_words_in_every_scheme():
     assert by_length(chain) == by_length(tree)
 
 
-def test_a_table_of_many_states_is_refused():
+def test_a_table_of_many_states_is_refused(monkeypatch):
+    monkeypatch.setattr("simspec.model.schemes.stop.STATES_LIMIT", 2000)
     with pytest.raises(ParameterError, match="too many products"):
-        Stop(theta=0.0).rounds(draft_law(REDRAWN, 200), 200)
+        Stop(theta=0.0).rounds(draft_law(REDRAWN, 50), 50)
     assert isinstance(Stop(theta=0.5).rounds(draft_law(REDRAWN, 20), 20), RoundTable)

@@ -65,6 +65,8 @@ class DynamicTree(Scheme):
         return self
 
     def rounds(self, draft: DraftLaw, kappa: int) -> GrownTrees:
+        if draft.tokens is not None:
+            draft.rates(kappa)  # says that tokens have no rates
         if kappa < 1 or not draft.alphas:
             raise ParameterError("kappa", f"kappa = {kappa} is out of range; allowed: at least 1 node")
         if len(set(draft.moves)) > 1 or len(set(draft.alphas)) > 1:

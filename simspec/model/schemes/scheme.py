@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from simspec.model.base import Model
 from simspec.model.errors import ParameterError, did_you_mean, shown
-from simspec.model.grown import GrownTrees
-from simspec.model.rounds import DraftLaw, RoundTable
+from simspec.model.forms import Rounds
+from simspec.model.rounds import DraftLaw
 
 
 class Scheme(Model):
@@ -22,7 +22,7 @@ class Scheme(Model):
 
     type: str
 
-    def rounds(self, draft: DraftLaw, kappa: int) -> RoundTable | GrownTrees:
+    def rounds(self, draft: DraftLaw, kappa: int) -> Rounds:
         """The table of a round in which at most ``kappa`` tokens are drafted.
 
         Parameters

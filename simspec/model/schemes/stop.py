@@ -56,6 +56,8 @@ class Stop(Scheme):
     confidences: tuple[Probability, ...] | None = Field(default=None, description="believed rates by hidden state")
 
     def rounds(self, draft: DraftLaw, kappa: int) -> RoundTable:
+        if draft.tokens is not None:
+            draft.rates(kappa)  # says that tokens have no rates
         if self.confidences is not None and len(self.confidences) != draft.states:
             raise ParameterError(
                 "confidences",
