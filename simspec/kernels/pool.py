@@ -1,7 +1,7 @@
 """A pool that learns: drafts follow what came after each token when it was last emitted; the target draws and decides.
 
-Words: word i of lane l in chunk c is that of the address 64·c + l, 63 bits of it against cumulative thresholds: the i-th
-token of the lane's text, whatever κ.  So κ changes how the text is cut into rounds, never the text.
+Words: word i of lane l in chunk c is that of the address 64·c + l, 63 bits of it against cumulative thresholds: the
+i-th token of the lane's text, whatever κ.  So κ changes how the text is cut into rounds, never the text.
 """
 
 import numpy as np

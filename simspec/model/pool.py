@@ -1,4 +1,4 @@
-"""What is a draft copied from what followed the same token last time?  The third form of a round: real tokens, a pool."""
+"""What is a draft copied from what followed the same token last time?  The third form of a round: tokens and a pool."""
 
 from __future__ import annotations
 

@@ -36,6 +36,8 @@ class RoundKind:
         Emitted tokens, usually A + 1.
     start : int
         State in which the next round starts; 0 where rounds are independent.
+    mark : int
+        What tells it apart besides, such as the token it ends with; no price.
     """
 
     accepted: int
@@ -45,6 +47,7 @@ class RoundKind:
     tokens: int
     start: int = 0
     beside: int = 0
+    mark: int = 0
 
     def price(self, cost: Cost) -> float:
         """Cost of such a round: drafting(steps) + max(target pass, drafting(beside)) + c_r if it rejects.
@@ -126,7 +129,7 @@ class RoundTable:
     0
     >>> table.check()
     >>> table.kinds[1]
-    RoundKind(accepted=0, drafted=1, steps=1, rejected=True, tokens=1, start=0, beside=0)
+    RoundKind(accepted=0, drafted=1, steps=1, rejected=True, tokens=1, start=0, beside=0, mark=0)
     """
 
     states: list[Sequence[tuple[float, int | End]]] = field(default_factory=list)
@@ -143,6 +146,7 @@ class RoundTable:
         tokens: int | None = None,
         start: int = 0,
         beside: int = 0,
+        mark: int = 0,
     ) -> End:
         """An end of the round; unless given, steps = drafted, rejected = accepted < drafted, tokens = accepted + 1."""
         kind = RoundKind(
@@ -153,6 +157,7 @@ class RoundTable:
             accepted + 1 if tokens is None else tokens,
             start,
             beside,
+            mark,
         )
         if kind not in self._known:
             self._known[kind] = End(len(self.kinds))
