@@ -146,6 +146,35 @@ def k_seq_rounds(p: FloatArray, q: FloatArray, draws: int, rho: float) -> RoundT
     return own.done()
 
 
+def lenient_rounds(p: FloatArray, q: FloatArray, lenience: float) -> RoundTable:
+    """One draft, kept with min(1, p/(l·q)); otherwise (p − l·q)⁺ is drawn from.  Not lossless for l < 1."""
+    own = Rounds(1)
+    left = np.maximum(p - lenience * q, 0.0)
+
+    def judge(token: int) -> Outcomes:
+        kept = min(float(p[token] / (lenience * q[token])), 1.0)
+        if kept >= _SURE:
+            return [(1.0, own.emit(token, accepted=True))]
+        rest = own.state("left", lambda: own.draw(left, lambda other: own.emit(other, accepted=False)))
+        return [(kept, own.emit(token, accepted=True)), (1.0 - kept, rest)]
+
+    own.state("draw", lambda: own.draw(q, lambda token: own.state(token, lambda: judge(token))))
+    return own.done()
+
+
+def typical_rounds(p: FloatArray, q: FloatArray, threshold: float, instead: FloatArray) -> RoundTable:
+    """One draft, kept if p is above a threshold; otherwise ``instead`` is drawn from.  Not lossless."""
+    own = Rounds(1)
+
+    def after(token: int) -> int | End:
+        if p[token] > threshold:
+            return own.emit(token, accepted=True)
+        return own.state("left", lambda: own.draw(instead, lambda other: own.emit(other, accepted=False)))
+
+    own.state("draw", lambda: own.draw(q, after))
+    return own.done()
+
+
 def transport_rounds(p: FloatArray, laws: Sequence[FloatArray], distinct: bool = False) -> RoundTable:
     """All drafts are drawn; which of them is kept, if any, says a plan that keeps one as often as can be.
 

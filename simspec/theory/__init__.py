@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         judged_variance_factor,
     )
     from simspec.theory.law import WindowLaw, mean_round_cost
+    from simspec.theory.lenience import LenientAcceptance, lenient_acceptance
     from simspec.theory.many_drafts import ManyDrafts, acceptance_by_draws, many_drafts_speedup, transport_programme
     from simspec.theory.multidraft import (
         MultiDraft,
@@ -134,6 +135,7 @@ __all__ = [
     "Estimate",
     "Estimator",
     "GenerationLaw",
+    "LenientAcceptance",
     "LongRun",
     "LookaheadStep",
     "ManyDrafts",
@@ -210,6 +212,7 @@ __all__ = [
     "k_seq",
     "kappa_for_share",
     "kappa_star_continuous",
+    "lenient_acceptance",
     "local_kappas",
     "lookahead_step",
     "many_drafts_speedup",
@@ -263,6 +266,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "lenience": ("LenientAcceptance", "lenient_acceptance"),
     "token_pools": ("PoolLaw", "pool_law"),
     "scheme_routes": ("SchemeLaw", "depth_rates", "matched_share", "scheme_law", "tree_of"),
     "dynamic_trees": ("DynamicTree", "dynamic_tree"),

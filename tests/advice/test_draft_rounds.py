@@ -84,6 +84,45 @@ def test_ten_million_tokens_are_the_targets(name):
     assert chdtrc(WIDE.size - 1, ((emitted - total * WIDE) ** 2 / (total * WIDE)).sum()) >= 1e-6
 
 
+LOSSY = [(SKEW, BACK), (WIDE, FLAT), (WIDE, GAP), (GAP, FLAT), (EVEN, EVEN)]
+
+
+def assert_emits(table, law, acceptance):
+    kinds, counts = played(table)
+    emitted, total = np.zeros(law.size), counts.sum()
+    np.add.at(emitted, [kind.mark for kind in kinds], counts)
+    there = law > 1e-12
+    assert (emitted[~there] == 0).all()
+    distance = ((emitted - total * law)[there] ** 2 / (total * law[there])).sum()
+    assert chdtrc(max(there.sum() - 1, 1), distance) >= 1e-6
+    rate = counts @ [kind.accepted for kind in kinds] / total
+    assert abs(rate - acceptance) <= 5.5 * np.sqrt(acceptance * (1 - acceptance) / total) + 1e-9
+    return 0.5 * np.abs(emitted / total - law).sum()
+
+
+@pytest.mark.parametrize("lenience", [1.0, 0.5, 0.1])
+@pytest.mark.parametrize(("p", "q"), LOSSY, ids=lambda x: str(x)[:24])
+def test_lenience_emits_its_own_law(p, q, lenience):
+    own = theory.lenient_acceptance(p, q, lenience)
+    assert (own.output_law <= p / lenience + 1e-12).all()
+    assert own.output_law.sum() == pytest.approx(1.0)
+    if lenience == 1.0:
+        assert (own.acceptance, own.tv_output_target) == (
+            pytest.approx(own.lossless_alpha),
+            pytest.approx(0.0, abs=1e-12),
+        )
+    assert_emits(rounds.lenient_rounds(p, q, lenience), own.output_law, own.acceptance)
+
+
+@pytest.mark.parametrize("epsilon", [0.09, 0.3])
+@pytest.mark.parametrize("delta", [None, 0.09])
+@pytest.mark.parametrize(("p", "q"), LOSSY, ids=lambda x: str(x)[:24])
+def test_typical_acceptance_emits_its_own_law(p, q, epsilon, delta):
+    """The paper's thresholds (ε = .09, δ = √ε) and the released ones (ε = .3, δ = .09)."""
+    own = theory.typical_acceptance(p, q, epsilon, delta)
+    assert_emits(rounds.typical_rounds(p, q, own.threshold, p), own.output_law, own.acceptance)
+
+
 def test_a_lossy_rule_would_be_seen():
     """Rejection against a target that is off by .004 at two tokens."""
     wrong = SKEW + np.array([0.004, -0.004, 0.0])
