@@ -176,7 +176,7 @@ def best_threshold(
     Notes
     -----
     With product s so far one draft more brings s·m tokens and costs c_d + c_v + c_r·s(1 − m); both are worth it at S
-    tokens per unit of cost or they are not, and s never rises, so looking one step ahead is optimal (docs/theory.md).
+    tokens per unit of cost or they are not, and s never rises, so looking one step ahead is optimal (docs/systems.md).
 
     References
     ----------
