@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simspec import theory
+from simspec import theory, write_report
 from simspec.kernels.lower_schemes import tally_of
 from simspec.model import Cost, DraftTree, Iid, ParameterError, Scenario, ScenarioError
 from simspec.model.rounds import RoundKind
 from simspec.model.schemes import Tree
+from simspec.report.points import points
+from simspec.run.compare import compare
 from simspec.run.dataset import read
 from simspec.run.record import Recording
 from simspec.run.sweep import sweep
@@ -97,6 +99,24 @@ def test_the_table_names_schemes(dataset):
     text = read(dataset.path).summary()
     for said in ("scheme", "tree", "stop theta=0.5", "ahead pre_verify=True", "wasted drafts", "p99 cost"):
         assert said in text
+
+
+def test_other_seeds_of_the_same_schemes_do_not_differ_and_other_schemes_do(dataset, tmp_path):
+    """Prices of schemes are left to their own tables; what a round keeps is compared."""
+    other = sweep(Scenario.from_dict({**SCENARIO, "seed": 2}), tmp_path / "other")
+    found = compare(dataset, other)
+    assert not found.differs
+    assert set(found.to_pandas()["quantity"]) >= {"mean_accepted", "speedup"}
+    assert "tree(" in "".join(found.names.values())
+
+
+def test_a_page_names_schemes_and_claims_no_law_of_the_process(dataset, tmp_path):
+    made = points(dataset.estimates)
+    assert {point.scheme.split(" ")[0] for point in made} >= {"", "tree", "stop", "unmask"}
+    assert all((point.process is None) == bool(point.scheme) for point in made)
+    path = tmp_path / "page.html"
+    write_report(dataset.path, path)
+    assert "tree misses" in path.read_text(encoding="utf-8").replace("&nbsp;", " ")
 
 
 def kinds_by_hand():
