@@ -36,6 +36,8 @@ class RoundKind:
         Emitted tokens, usually A + 1.
     start : int
         State in which the next round starts; 0 where rounds are independent.
+    waits : bool
+        Whether the target pass is waited for at all; if not, only the draft steps are paid.
     mark : int
         What tells it apart besides, such as the token it ends with; no price.
     """
@@ -48,16 +50,17 @@ class RoundKind:
     start: int = 0
     beside: int = 0
     mark: int = 0
+    waits: bool = True
 
     def price(self, cost: Cost) -> float:
-        """Cost of such a round: drafting(steps) + max(target pass, drafting(beside)) + c_r if it rejects.
+        """Cost of such a round: drafting(steps) + max(target pass, drafting(beside)) if waited for + c_r if it rejects.
 
         Examples
         --------
         >>> RoundKind(accepted=1, drafted=3, steps=2, rejected=True, tokens=2).price(Cost(c_d=0.1, c_v=0.02, c_r=0.5))
         1.76
         """
-        both = max(cost.target_pass(self.drafted), cost.drafting(self.beside))
+        both = max(cost.target_pass(self.drafted), cost.drafting(self.beside)) if self.waits else 0.0
         return cost.drafting(self.steps) + both + (cost.c_r if self.rejected else 0.0)
 
 
@@ -129,7 +132,7 @@ class RoundTable:
     0
     >>> table.check()
     >>> table.kinds[1]
-    RoundKind(accepted=0, drafted=1, steps=1, rejected=True, tokens=1, start=0, beside=0, mark=0)
+    RoundKind(accepted=0, drafted=1, steps=1, rejected=True, tokens=1, start=0, beside=0, mark=0, waits=True)
     """
 
     states: list[Sequence[tuple[float, int | End]]] = field(default_factory=list)
@@ -147,6 +150,7 @@ class RoundTable:
         start: int = 0,
         beside: int = 0,
         mark: int = 0,
+        waits: bool = True,
     ) -> End:
         """An end of the round; unless given, steps = drafted, rejected = accepted < drafted, tokens = accepted + 1."""
         kind = RoundKind(
@@ -158,6 +162,7 @@ class RoundTable:
             start,
             beside,
             mark,
+            waits,
         )
         if kind not in self._known:
             self._known[kind] = End(len(self.kinds))

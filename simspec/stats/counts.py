@@ -288,7 +288,7 @@ class Kinds:
 
     Attributes
     ----------
-    drafted, accepted, steps, beside, rejected, tokens : int64 array (κ, kinds)
+    drafted, accepted, steps, beside, rejected, tokens, waits : int64 array (κ, kinds)
     by_unit : int64 array (…, κ, units, kinds)
         Rounds of each unit; 0 in the padding.
     """
@@ -299,13 +299,14 @@ class Kinds:
     beside: Ints
     rejected: Ints
     tokens: Ints
+    waits: Ints
     by_unit: Ints
 
     @staticmethod
     def of(simulations: Sequence[Sequence[Any]]) -> Kinds:
         """Those of simulations that play the same scheme on the same process: kinds are the same in all of them."""
         most = max(len(own.kinds) for own in simulations[0])
-        names = ("drafted", "accepted", "steps", "beside", "rejected", "tokens")
+        names = ("drafted", "accepted", "steps", "beside", "rejected", "tokens", "waits")
         columns = {name: np.zeros((len(simulations[0]), most), np.int64) for name in names}
         columns["tokens"] += 1  # of the padding too: a cost is divided by it
         for i, own in enumerate(simulations[0]):
@@ -326,7 +327,7 @@ class Kinds:
     def costs(self, price: Prices) -> Floats:
         """Cost of a round of each kind, (…, κ, kinds)."""
         both = np.maximum(price.verify[..., self.drafted], price.draft[..., self.beside])
-        return np.asarray(price.draft[..., self.steps] + both + price.c_r[..., None, None] * self.rejected)
+        return np.asarray(price.draft[..., self.steps] + both * self.waits + price.c_r[..., None, None] * self.rejected)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from simspec.model.schemes import (
     DynamicTree,
     Lookahead,
     Lookup,
+    Parallel,
     Pool,
     Scheme,
     Stop,
@@ -33,7 +34,7 @@ from simspec.theory.confidence_stops import stopped_draft
 from simspec.theory.dynamic_trees import dynamic_tree
 from simspec.theory.lanes import long_run_law
 from simspec.theory.law import FloatArray, mean_round_cost
-from simspec.theory.overlapped import draft_ahead
+from simspec.theory.overlapped import draft_ahead, speculation_parallel
 from simspec.theory.routes import survival_curve, window
 from simspec.theory.systems import lookahead_step
 from simspec.theory.token_pools import pool_law
@@ -311,6 +312,21 @@ def _ahead(scheme: Ahead, process: Process, kappa: int) -> SchemeLaw:
     return SchemeLaw(1.0 / (1.0 - rate) / passes, accepted, drafted, 1.0 / passes, price)
 
 
+def _parallel(scheme: Parallel, process: Process, kappa: int) -> SchemeLaw:
+    """Per block, from the renewal between rejections: ⌊G/κ⌋ + 1 blocks to G + 1 tokens."""
+    rate = _one_rate(process, kappa)
+    blocks = math.inf if rate == 1.0 else 1.0 / (1.0 - rate**kappa)
+
+    def price(cost: Cost) -> float:
+        if cost.c_v or cost.c_r or cost.longest_draft is not None or cost.c0 != 1.0:
+            raise ParameterError("cost", "cost is more than c_d; allowed: c0 = 1 and c_d for this scheme")
+        return kappa * cost.c_d if rate == 1.0 else speculation_parallel(rate, cost.c_d, kappa).mean_time / blocks
+
+    if rate == 1.0:
+        return SchemeLaw(float(kappa), float(kappa), kappa, 0.0, price)
+    return SchemeLaw(1.0 / (1.0 - rate) / blocks, rate / (1.0 - rate) / blocks, kappa, 1.0 / blocks, price)
+
+
 def _pool(scheme: Pool, process: Process, kappa: int) -> SchemeLaw:
     if not isinstance(process, TokenChain):
         raise ParameterError("process", 'the process has no tokens; allowed: type = "token_chain"')
@@ -342,5 +358,6 @@ SCHEME_LAWS: dict[type[Scheme], Callable[..., SchemeLaw]] = {
     Ahead: _ahead,
     Unmask: _unmask,
     Pool: _pool,
+    Parallel: _parallel,
 }
 """Scheme → its exact means."""

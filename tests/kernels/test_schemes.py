@@ -21,6 +21,7 @@ from simspec.model.schemes import (
     DynamicTree,
     Lookahead,
     Lookup,
+    Parallel,
     Pool,
     Scheme,
     Schemes,
@@ -149,6 +150,11 @@ CARRIED = [
     (Ahead(pre_verify=True), Iid(alpha=0.5), 1),
     (Ahead(pre_verify=True), Iid(alpha=1.0), 3),
     (Ahead(pre_verify=True), Iid(alpha=0.0), 3),
+    (Parallel(), Iid(alpha=0.7), 1),
+    (Parallel(), Iid(alpha=0.7), 5),
+    (Parallel(), Iid(alpha=0.95), 12),
+    (Parallel(), Iid(alpha=0.0), 3),
+    (Parallel(), Iid(alpha=1.0), 3),
     (Unmask(), Iid(alpha=0.3), 15),
     (Unmask(), Iid(alpha=0.05), 31),
     (Unmask(), Iid(alpha=0.0), 7),
@@ -266,7 +272,7 @@ def test_means_and_prices_of_every_scheme(scheme, process, kappa):
     own, law = scheme_form(scheme.rounds(draft_law(process, kappa), kappa)), theory.scheme_law(scheme, process, kappa)
     keys = stream_keys(12, f"{scheme} {process}")
     lanes = np.concatenate([play.scheme_counts(own, keys, c, LANES, ROUNDS) for c in range(CHUNKS)])
-    cost = Cost(c_d=0.07) if isinstance(scheme, Ahead) else Cost(c_d=0.07, c_v=0.01, c_r=0.2)
+    cost = Cost(c_d=0.07) if isinstance(scheme, (Ahead, Parallel)) else Cost(c_d=0.07, c_v=0.01, c_r=0.2)
     for values, exact in (
         ([kind.tokens for kind in own.kinds], law.mean_tokens),
         ([kind.accepted for kind in own.kinds], law.mean_accepted),
@@ -318,6 +324,8 @@ def test_what_a_scheme_cannot_be_asked():
             "breadth",
         ),
         (lambda: Ahead().rounds(draft_law(Iid(alpha=0.5), 3), 0), "kappa"),
+        (lambda: Parallel().rounds(draft_law(Iid(alpha=0.5), 3), 0), "kappa"),
+        (lambda: Parallel().rounds(draft_law(Position(alphas=(0.5, 0.4)), 2), 2), "process"),
         (lambda: Ahead().rounds(draft_law(Position(alphas=(0.5, 0.4)), 2), 2), "process"),
         (lambda: draft_law(Markov(alpha=0.7, rho=0.3, start="carry"), 3), "type"),
         (lambda: theory.matched_share(1.0, 0.0), "after_match"),

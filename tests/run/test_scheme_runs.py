@@ -1,6 +1,9 @@
 """Schemes in scenario files: the same tables, errors and bytes as for chains, and prices by kind of round."""
 
 import hashlib
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -87,6 +90,24 @@ def test_a_scenario_with_schemes_survives_json():
 
 def data_bytes(folder):
     return {str(f.relative_to(folder)): hashlib.sha256(f.read_bytes()).hexdigest() for f in folder.rglob("*.parquet")}
+
+
+def test_without_a_compiler_the_twins_play(tmp_path):
+    code = """
+import json, simspec
+keys = [{"type": "tree", "misses": [0.4]}, {"type": "dynamic_tree", "misses": [0.5], "breadth": 2, "depth": 2},
+        {"type": "stop", "theta": 0.4}, {"type": "parallel"}]
+found = [simspec.simulate({"type": "iid", "alpha": 0.7}, kappa=[1, 3], windows=1000, scheme=own) for own in keys]
+chain = {"type": "token_chain", "target": [[0.5, 0.5], [0.9, 0.1]], "draft": [[0.5, 0.5], [0.5, 0.5]]}
+found.append(simspec.simulate(chain, kappa=[2], windows=300, scheme={"type": "pool"}))
+print(json.dumps([[tally.sums.tolist() for tally in one.tallies] for one in found]))
+"""
+    told = [
+        subprocess.run([sys.executable, "-c", code], env=os.environ | own, capture_output=True, text=True, timeout=120)
+        for own in ({}, {"NUMBA_DISABLE_JIT": "1"})
+    ]
+    assert [done.returncode for done in told] == [0, 0], told[1].stderr
+    assert told[0].stdout == told[1].stdout != ""
 
 
 def test_threads_change_no_byte(dataset, tmp_path):

@@ -6,6 +6,7 @@ from simspec.model.schemes.chain import Chain
 from simspec.model.schemes.dynamic_tree import DynamicTree
 from simspec.model.schemes.lookahead import Lookahead
 from simspec.model.schemes.lookup import Lookup
+from simspec.model.schemes.parallel import Parallel
 from simspec.model.schemes.pool import Pool
 from simspec.model.schemes.scheme import Scheme, Schemes, register_scheme
 from simspec.model.schemes.stop import Stop
@@ -19,6 +20,7 @@ __all__ = [
     "DynamicTree",
     "Lookahead",
     "Lookup",
+    "Parallel",
     "Pool",
     "Scheme",
     "Schemes",
