@@ -191,20 +191,9 @@ class Scenario:
 
     def _check_schemes(self) -> None:
         """Make every table of rounds once, so that what has no meaning is said before anything runs."""
+        costs = list(self.costs())
         for simulation, kappas in self.simulations():
-            for kappa in () if simulation.chained else kappas:
-                try:
-                    table = simulation.rounds(kappa)
-                    for cost in self.costs():
-                        for kind in table.kinds:
-                            kind.price(cost)
-                except ParameterError as error:
-                    raise error.under("cost") if error.key in Cost.model_fields else self._of_scheme(error) from None
-
-    @staticmethod
-    def _of_scheme(error: ParameterError) -> ParameterError:
-        """What only the scheme knows, unless it is another table's fault."""
-        return error if error.key in ("kappa", "process", "scheme", "type") else error.under("scheme")
+            simulation.check(kappas, costs)
 
     def _is_list(self) -> bool:
         return len(self.process) > 1

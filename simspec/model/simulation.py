@@ -11,9 +11,11 @@ from typing import Any, Literal
 from simspec.model.base import Model
 from simspec.model.cost import Cost
 from simspec.model.draft_laws import draft_law
+from simspec.model.errors import ParameterError
 from simspec.model.forms import Rounds
 from simspec.model.identity import canonical_json
 from simspec.model.process import Process
+from simspec.model.rounds import RoundKind
 from simspec.model.schemes.chain import Chain
 from simspec.model.schemes.scheme import Scheme
 
@@ -64,6 +66,19 @@ class Simulation:
         table.check()
         return table
 
+    def check(self, kappas: Sequence[int], costs: Sequence[Cost]) -> None:
+        """Raise `ParameterError` unless every round of the scheme can be played and priced; chains are checked by κ."""
+        for kappa in () if self.chained else kappas:
+            try:
+                for kind in self.rounds(kappa).kinds:
+                    for cost in costs:
+                        _check_price(kind, cost)
+            except ParameterError as error:
+                if error.key in Cost.model_fields:
+                    raise error.under("cost") from None
+                own = error.key not in ("kappa", "process", "scheme", "type")
+                raise error.under("scheme") if own else error from None
+
     def identity(self) -> dict[str, Any]:
         """What the id is the hash of."""
         return {
@@ -93,6 +108,11 @@ class Simulation:
     def point_id(self, cost: Cost) -> str:
         """Id of this simulation priced with ``cost``."""
         return point_ids([self], [cost])[0]
+
+
+def _check_price(kind: RoundKind, cost: Cost) -> None:
+    if kind.price(cost) <= 0.0:
+        raise ParameterError("c_d", f"c_d = {cost.c_d:g} makes rounds without a pass free; allowed: c_d > 0 here")
 
 
 @functools.lru_cache(maxsize=64)

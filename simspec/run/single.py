@@ -101,6 +101,7 @@ def run_single(
     process.check_method(scenario.method)
     simulation = Simulation(process) if scheme is None else Simulation(process, scheme)
     chosen = scenario.kappas_for(simulation)
+    simulation.check(chosen, [cost])
     if simulation.chained:
         cost.check_kappa(max(chosen))
     job = Job(simulation, chosen, scenario.windows, scenario.seed, method=scenario.method)

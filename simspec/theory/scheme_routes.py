@@ -288,7 +288,7 @@ def matched_share(after_match: float, after_miss: float) -> float:
     """
     if after_match == 1.0 and after_miss == 0.0:
         raise ParameterError("after_match", "after_match = 1 with after_miss = 0 never changes; allowed: either change")
-    return after_miss / (after_miss + 1.0 - after_match)
+    return after_miss / (after_miss + (1.0 - after_match))
 
 
 def _ahead(scheme: Ahead, process: Process, kappa: int) -> SchemeLaw:

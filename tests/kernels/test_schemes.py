@@ -311,6 +311,7 @@ def test_what_a_scheme_cannot_be_asked():
         (lambda: Tree(widths=(1, 1)).rounds(draft_law(Iid(alpha=0.5), 3), 3), "kappa"),
         (lambda: Tree(widths=(1, 1, 1)).rounds(draft_law(Position(alphas=(0.5, 0.4)), 3), 3), "kappa"),
         (lambda: Tree().rounds(draft_law(STICKY, 3), 3), "process"),
+        (lambda: Lookup(after_match=1.0, after_miss=0.0), "after_match"),
         (lambda: Stop(theta=1.5), "theta"),
         (lambda: Stop(theta=0.5, confidences=(0.1, 0.2)).rounds(draft_law(Iid(alpha=0.5), 3), 3), "confidences"),
         (lambda: BigLittle(), "p_fallback"),

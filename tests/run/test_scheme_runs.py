@@ -2,8 +2,10 @@
 
 import hashlib
 import os
+import random
 import subprocess
 import sys
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -13,12 +15,14 @@ from simspec import theory, write_report
 from simspec.kernels.lower_schemes import tally_of
 from simspec.model import Cost, DraftTree, Iid, ParameterError, Scenario, ScenarioError
 from simspec.model.rounds import RoundKind
-from simspec.model.schemes import Tree
+from simspec.model.schemes import Schemes, Tree
 from simspec.report.points import points
 from simspec.run.compare import compare
 from simspec.run.dataset import read
+from simspec.run.engine import Job, run_jobs
 from simspec.run.record import Recording
 from simspec.run.sweep import sweep
+from simspec.run.tables import Block, estimate_table
 from simspec.stats.counts import Counts, Prices
 from simspec.stats.point import priced_estimates, window_estimates
 
@@ -97,7 +101,7 @@ def test_without_a_compiler_the_twins_play(tmp_path):
 import json, simspec
 keys = [{"type": "tree", "misses": [0.4]}, {"type": "dynamic_tree", "misses": [0.5], "breadth": 2, "depth": 2},
         {"type": "stop", "theta": 0.4}, {"type": "parallel"}]
-found = [simspec.simulate({"type": "iid", "alpha": 0.7}, kappa=[1, 3], windows=1000, scheme=own) for own in keys]
+found = [simspec.simulate({"type": "iid", "alpha": 0.7}, {"c_d": 0.1}, [1, 3], 1000, scheme=own) for own in keys]
 chain = {"type": "token_chain", "target": [[0.5, 0.5], [0.9, 0.1]], "draft": [[0.5, 0.5], [0.5, 0.5]]}
 found.append(simspec.simulate(chain, kappa=[2], windows=300, scheme={"type": "pool"}))
 print(json.dumps([[tally.sums.tolist() for tally in one.tallies] for one in found]))
@@ -214,6 +218,8 @@ def test_what_schemes_cannot_be_asked(tmp_path):
         ({"scheme": []}, "scheme"),
         ({"scheme": "tree"}, "scheme"),
         ({"cost": {"verify_table": [1.0, 1.1]}}, "cost.verify_table"),
+        ({"scheme": {"type": "parallel"}}, "cost.c_d"),
+        ({"scheme": {"type": "stop", "theta": 0.5}, "process": {"type": "position", "alphas": [0.5]}}, "kappa"),
     ):
         with pytest.raises(ParameterError) as caught:
             Scenario.from_dict({**base, **change}).check()
@@ -231,3 +237,70 @@ def test_a_table_of_costs_ends_at_the_depth_of_a_tree_not_at_its_nodes(tmp_path)
     row = sweep(scenario, tmp_path / "out").estimates.iloc[0]
     assert row["mean_round_cost"] == pytest.approx(1.25)
     assert isinstance(row, pd.Series)
+
+
+PLAIN = {
+    "theta": [0, 0.3, 0.5, 1],
+    "rule": ["survival", "confidence"],
+    "kmin": [1, 2, 5],
+    "siblings": ["exclusive", "sequential"],
+    "confidences": [[0.5, 0.5], [0.9, 0.2], [0.3]],
+    "misses": [[0.4, 0.2], [0.5], [0, 0], [[0.4], [0.3], [0.2]]],
+    "widths": [[2, 2, 2], [1, 1, 1, 1, 1, 1, 1], [3, 1, 2]],
+    "parents": [[0, 0, 1], [0, 1, 2, 3]],
+    "ranks": [[1, 2, 1], [1, 1, 1, 1]],
+    "max_depth": [1, 2, 3],
+    "breadth": [1, 2, 3],
+    "depth": [1, 2, 3],
+    "after_match": [0.5, 1],
+    "after_miss": [0, 0.5, 1],
+    "candidates": [1, 3],
+    "window": [0, 2],
+    "good": [0, 0.5, 1],
+    "p_fallback": [0, 0.3, 1],
+    "pre_verify": [True, False],
+}
+STEPS = {"from": 0, "to": 1, "step": 0.5}
+RUBBISH = [0, 1, -1, 0.5, 64, 10**9, "a", True, None, [], [[0.5], [0.2]], STEPS, float("nan"), [0.9, 0.9], [[]], 1e-300]
+PROCESSES = [
+    {"type": "iid", "alpha": [0, 0.7, 1]},
+    {"type": "position", "alphas": [0.5, 0.4, 0.0]},
+    {"type": "survival", "survival": [0.5, 0.0]},
+    {"type": "hmm", "P": [[0.5, 0.5], [0.5, 0.5]], "alphas": [0.9, 0.1]},
+    {"type": "token_chain", "target": [[0.5, 0.5], [1, 0]], "draft": [[0.5, 0.5], [1, 0]]},
+    {"type": "beta_mixture", "alpha": 0.5, "rho": 0.1},
+]
+PRICES = [{}, {"c_d": 0.1, "c_v": 0.01, "c_r": 0.3}, {"draft_table": [0, 0.1, 0.2]}, {"verify_table": [1, 1, 1.1, 1.2]}]
+
+
+def test_rubbish_is_refused_in_one_line_or_played():
+    """Two thousand random scenarios; the tables of those that are none are never filled."""
+    chance, played, refused = random.Random(1), Counter(), []
+    for _ in range(2000):
+        kind = chance.choice([*Schemes.table, "tree", "dynamic_tree", "stop", "lookup", "nothing"])
+        known = [key for key in Schemes.table[kind].model_fields if key != "type"] if kind in Schemes.table else []
+        own = {key: chance.choice(PLAIN[key] if chance.random() < 0.8 else RUBBISH)
+               for key in known if chance.random() < 0.6}  # fmt: skip
+        asked = {
+            "name": "f",
+            "windows": 50,
+            "kappa": chance.choice([[0], [1], [2, 5], [0, 3]]),
+            "process": chance.choice(PROCESSES),
+            "scheme": {"type": kind, **own},
+            "cost": chance.choice(PRICES),
+        }
+        try:
+            scenario = Scenario.from_dict(asked)
+            scenario.check(100)
+        except ParameterError as error:
+            refused.append(error.message)
+            continue
+        jobs = [Job(simulation, kappas, 50, 1) for simulation, kappas in scenario.simulations()]
+        costs = list(scenario.costs())
+        table = estimate_table([Block(job, tallies, costs, 0.95) for job, tallies in run_jobs(jobs, 1)]).to_pandas()
+        assert (table["mean_round_cost"] > 0).all()
+        assert (table["mean_tokens"] >= 1).all()
+        played[kind] += 1
+    assert set(played) == set(Schemes.table)
+    told = ("allowed", "known", "did you mean", "takes")
+    assert [text for text in refused if "\n" in text or not any(word in text for word in told)] == []

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from simspec.model.base import Probability
+from simspec.model.errors import ParameterError
 from simspec.model.rounds import DraftLaw, End, RoundTable
 from simspec.model.schemes.scheme import Scheme, Schemes
 
@@ -39,6 +40,15 @@ class Lookup(Scheme):
     after_match: Probability = Field(description="chance of a match after a round with one")
     after_miss: Probability = Field(description="chance of a match after a round without one")
 
+    @model_validator(mode="after")
+    def _changes(self) -> Lookup:
+        if self.after_match == 1.0 and self.after_miss == 0.0:
+            raise ParameterError(
+                "after_match", "after_match = 1 with after_miss = 0 never changes, so no long-run law exists; allowed: "
+                "after_match < 1 or after_miss > 0"
+            )  # fmt: skip
+        return self
+
     def rounds(self, draft: DraftLaw, kappa: int) -> RoundTable:
         table = RoundTable()
         rates = draft.rates(kappa)
@@ -50,6 +60,6 @@ class Lookup(Scheme):
             following: int | End = j + 3 if j + 1 < most else table.end(most, most, steps=0, start=1)
             table.add([(rate, following), (1.0 - rate, table.end(j, most, steps=0, start=1))])
         leaving = self.after_miss + (1.0 - self.after_match)
-        matched = self.after_miss / leaving if leaving > 0.0 else 0.0  # never left: a lane that starts without stays so
+        matched = self.after_miss / leaving
         table.first = [(1.0 - matched, 0), (matched, 1)]
         return table

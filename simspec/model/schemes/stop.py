@@ -64,7 +64,9 @@ class Stop(Scheme):
                 f"confidences has {len(self.confidences)} entries; allowed: {draft.states}, one per state",
             )
         if kappa > len(draft.alphas):
-            raise ParameterError("kappa", f"kappa = {kappa} is beyond the {len(draft.alphas)} measured positions")
+            most = len(draft.alphas)
+            told = f"kappa = {kappa} is beyond the {most} measured positions; allowed: 0 ≤ kappa ≤ {most}"
+            raise ParameterError("kappa", told)
         table = RoundTable()
         if kappa == 0:
             table.add([(1.0, table.end(0, 0))])
