@@ -95,9 +95,7 @@ def draft_law(process: Process, kappa: int) -> DraftLaw:
     known = DRAFT_LAWS.get((process.type, process.unit))
     if known is None:
         allowed = ", ".join(sorted({kind for kind, _ in DRAFT_LAWS}))
-        raise ParameterError(
-            "type", f"type = {process.type!r} has no drafts for schemes but a chain; allowed: {allowed}, with "
-            "independent windows"
-        )  # fmt: skip
+        told = f"process.type = {process.type!r} has no drafts for schemes but a chain"
+        raise ParameterError("process.type", f"{told}; allowed: {allowed}, with independent windows")
     longest = process.longest_draft
     return known(process, kappa if longest is None else min(kappa, longest))

@@ -76,7 +76,7 @@ class Simulation:
             except ParameterError as error:
                 if error.key in Cost.model_fields:
                     raise error.under("cost") from None
-                own = error.key not in ("kappa", "process", "scheme", "type")
+                own = error.key not in ("kappa", "process", "process.type", "scheme")
                 raise error.under("scheme") if own else error from None
 
     def identity(self) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from simspec.model.schemes import (
     Tree,
     Unmask,
 )  # fmt: skip
+from simspec.model.schemes.scheme import SYSTEMS
 from simspec.theory.scheme_routes import SCHEME_LAWS, dynamic_arguments, stop_arguments
 
 FALSE_ALARM = 1e-6
@@ -328,7 +329,7 @@ def test_what_a_scheme_cannot_be_asked():
         (lambda: Parallel().rounds(draft_law(Iid(alpha=0.5), 3), 0), "kappa"),
         (lambda: Parallel().rounds(draft_law(Position(alphas=(0.5, 0.4)), 2), 2), "process"),
         (lambda: Ahead().rounds(draft_law(Position(alphas=(0.5, 0.4)), 2), 2), "process"),
-        (lambda: draft_law(Markov(alpha=0.7, rho=0.3, start="carry"), 3), "type"),
+        (lambda: draft_law(Markov(alpha=0.7, rho=0.3, start="carry"), 3), "process.type"),
         (lambda: theory.matched_share(1.0, 0.0), "after_match"),
         (lambda: theory.pool_law([[0.0, 1.0], [1.0, 0.0]], 3), "kappa"),
         (lambda: theory.pool_law([[1.0, 0.0], [0.5, 0.5]], 3), "target"),
@@ -341,6 +342,12 @@ def test_what_a_scheme_cannot_be_asked():
         with pytest.raises(ParameterError) as caught:
             make()
         assert caught.value.key == named
+
+
+def test_systems_by_their_names_lead_to_a_scheme():
+    assert set(SYSTEMS.values()) <= set(Schemes.table)
+    with pytest.raises(ParameterError, match='it is a scheme of type = "stop"'):
+        Schemes.make(type="p_min")
 
 
 def test_two_schemes_cannot_share_a_name():

@@ -187,6 +187,7 @@ def test_simulated_trees_cost_what_the_exact_route_says(dataset):
 
 BAD = [
     ('type = "treee"', "scheme.type", 'did you mean "tree"'),
+    ('type = "EAGLE-2"', "scheme.type", 'it is a scheme of type = "dynamic_tree"'),
     ('type = "tree"\nmisses = [0.7, 0.7]', "scheme.misses", "at most 1"),
     ('type = "tree"\nwidths = [1, 1]', "kappa", "beyond the 2 nodes"),
     ('type = "stop"\ntheta = 1.5', "scheme.theta", "0 ≤ theta ≤ 1"),
@@ -214,7 +215,7 @@ def test_what_schemes_cannot_be_asked(tmp_path):
     for change, key in (
         ({"method": "multinomial"}, "method"),
         ({"method": "exact"}, "method"),
-        ({"process": {"type": "drift", "alpha_start": 0.8, "alpha_end": 0.6, "tokens": 50}}, "type"),
+        ({"process": {"type": "drift", "alpha_start": 0.8, "alpha_end": 0.6, "tokens": 50}}, "process.type"),
         ({"scheme": []}, "scheme"),
         ({"scheme": "tree"}, "scheme"),
         ({"cost": {"verify_table": [1.0, 1.1]}}, "cost.verify_table"),

@@ -10,6 +10,18 @@ from simspec.model.errors import ParameterError, did_you_mean, shown
 from simspec.model.forms import Rounds
 from simspec.model.rounds import DraftLaw
 
+SYSTEMS = {
+    "leviathan": "chain", "draftmodel": "chain", "mtp": "chain", "layerskip": "chain",
+    "medusa": "tree", "eagle": "tree", "eagle1": "tree", "sequoia": "tree", "specinfer": "tree",
+    "eagle2": "dynamic_tree", "eagle3": "dynamic_tree",
+    "specdec++": "stop", "disco": "stop", "kangaroo": "stop", "pmin": "stop", "dsd": "stop",
+    "pearl": "ahead", "dsi": "parallel",
+    "promptlookup": "lookup", "ngram": "lookup", "pld": "lookup", "lookaheaddecoding": "lookahead",
+    "bild": "big_little", "biglittledecoder": "big_little",
+    "llada": "unmask", "fastdllm": "unmask",
+}  # fmt: skip
+"""What systems are called, without case and dashes, and the scheme they are (docs/systems.md)."""
+
 
 class Scheme(Model):
     """How a round drafts and verifies.  κ is how much it may draft: drafts of a chain, nodes of a tree, and the like.
@@ -96,7 +108,9 @@ class Schemes:
         if isinstance(kind, str) and kind not in cls.table:
             cls.load_plugins()
         if not isinstance(kind, str) or kind not in cls.table:
-            raise ParameterError("type", f"type = {shown(kind)} is unknown{did_you_mean(str(kind), cls.table)}")
+            near = SYSTEMS.get(str(kind).lower().replace("-", "").replace("_", "").replace(" ", ""))
+            hint = f'; it is a scheme of type = "{near}"' if near else did_you_mean(str(kind), cls.table)
+            raise ParameterError("type", f"type = {shown(kind)} is unknown{hint}")
         return cls.table[kind](**keys)
 
 
