@@ -47,8 +47,18 @@ ARMS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
     "hmm": (_hmm, (setting.KAPPA,)),
     "beta requests": (_beta, (setting.KAPPA,)),
     "discrete requests": (_discrete, (setting.KAPPA,)),
+    "tree": (lambda model: model.Iid(alpha=setting.TREE_ALPHA), (setting.TREE_NODES,)),
 }
 """Arm → (process from the module `simspec.model`, its kappas)."""
+
+
+def _scheme(name: str) -> dict[str, Any]:
+    """The scheme of an arm that is no chain, as a keyword; older revisions have none."""
+    if name != "tree":
+        return {}
+    from simspec.model.schemes import Tree
+
+    return {"scheme": Tree(misses=setting.TREE_MISSES)}
 
 
 def _own(kappa: Any, accepted: Any, full: Any, memory: Any) -> None:
@@ -102,7 +112,7 @@ def job(name: str, windows: int) -> Any:
     from simspec.run.engine import Job
 
     make, kappas = ARMS[name]
-    return Job(model.Simulation(make(model)), kappas, windows, SEED)
+    return Job(model.Simulation(make(model), **_scheme(name)), kappas, windows, SEED)
 
 
 def player(name: str) -> Play:

@@ -56,6 +56,7 @@ GOALS: dict[str, dict[str, float]] = {
     "drift": {"numba": 8.0, "c_loop": 1.6},
     "policy": {"numba": 8.0, "c_loop": 1.4},
     "limit": {"numba": 8.0},
+    "tree": {"numpy": 10.0, "c_loop": 1 / 3},
 }
 """Least ratio by kind of arm and peer, given what the kernels could reach; "limit": still to be found."""
 ALL_OVER_ONE, TWO_OVER_ONE = Goal(1.5, at_most=True), Goal(1.3)
@@ -64,11 +65,13 @@ PROCESSES, POLICIES = ("iid", "markov", "drift"), ("fixed", "heuristic")
 
 
 def groups(line: str, peers: Sequence[Peer]) -> list[Group]:
-    """The groups of one line, "1" to "4"."""
+    """The groups of one line, "1" to "5"."""
     if line == "1":
         return [_first(peers)]
     if line == "2":
         return [_against(line, "carried", "markov", "markov", peers, GOALS["markov"])]
+    if line == "5":
+        return [_against(line, "64-node tree", "tree", "tree", peers, GOALS["tree"])]
     if line == "4":
         return [_threads(name) for name in PROCESSES]
     fixed = [_against(line, "drift fixed kappa", "drift", "drift", peers, GOALS["drift"])]

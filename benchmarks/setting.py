@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+
 import numpy as np
 import numpy.typing as npt
 
@@ -27,6 +29,46 @@ BETA_MEAN, BETA_RHO = 0.7, 0.1
 BETA_A = BETA_MEAN * (1.0 / BETA_RHO - 1.0)
 BETA_B = (1.0 - BETA_MEAN) * (1.0 / BETA_RHO - 1.0)
 
+TREE_ALPHA, TREE_MISSES, TREE_NODES = 0.7, (0.4, 0.2, 0.1), 64
+"""A token tree: chance of the first child, shares of its misses that the next ones are, and drafted tokens."""
+
+
+def tree() -> tuple[IntArray, FloatArray]:
+    """Parents (0 is the root) and chances of the nodes 1, 2, …: those with the largest product along their path.
+
+    Examples
+    --------
+    >>> parents, chances = tree()
+    >>> len(parents), parents[:3].tolist(), chances[:3].tolist()
+    (64, [0, 1, 2], [0.7, 0.7, 0.7])
+    """
+    ranks = [TREE_ALPHA, *((1.0 - TREE_ALPHA) * share for share in TREE_MISSES)]
+    waiting = [(-chance, 1, 0, chance) for chance in ranks]
+    heapq.heapify(waiting)
+    parents, chances = list[int](), list[float]()
+    while len(parents) < TREE_NODES:
+        reach, depth, parent, chance = heapq.heappop(waiting)
+        parents.append(parent)
+        chances.append(chance)
+        for more in ranks:
+            heapq.heappush(waiting, (reach * more, depth + 1, len(parents), more))
+    return np.array(parents), np.array(chances)
+
+
+def tree_depths(parents: IntArray) -> IntArray:
+    """Depth of the root and of every node.
+
+    Examples
+    --------
+    >>> tree_depths(np.array([0, 1, 0]))
+    array([0, 1, 2, 1])
+    """
+    depths = [0]
+    for parent in parents:
+        depths.append(depths[parent] + 1)
+    return np.array(depths)
+
+
 LONGEST, POLICY_START = 16, 8
 """Where a policy sets kappa it stays in 1 … `LONGEST`; every lane and every generation starts at `POLICY_START`."""
 
@@ -44,11 +86,13 @@ def follow(kappa: int, full: bool) -> int:
 
 def fixed_kappa(case: str) -> int:
     """The draft length of a case whose rounds all have the same one."""
+    if case == "tree":
+        return int(tree_depths(tree()[0]).max())
     return DRIFT_KAPPA if case.startswith("drift") else KAPPA
 
 
 CASES = (
-    "iid", "markov", "drift", "hmm", "beta requests", "discrete requests",
+    "iid", "markov", "drift", "hmm", "beta requests", "discrete requests", "tree",
     "iid fixed", "markov fixed", "drift fixed", "iid heuristic", "markov heuristic", "drift heuristic",
 )  # fmt: skip
 """What a peer can simulate: a process at its `fixed_kappa`, or "<process> <policy>" as the general loop has it."""

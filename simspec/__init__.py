@@ -2,9 +2,9 @@
 
 The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `solve`, `phase`,
 `sample_tokens`, `write_report`; from an engine's log to a decision `fit`, `fit_processes`, `costs`, `explain`,
-`recommend`, `export`, `ab`, `convert`, `gate_trips`; the acceptance processes, `Cost`, and `RowProcess` with
-`register_process` for a process of your own.  Everything is imported when first used, so that ``import simspec`` is
-immediate.
+`recommend`, `export`, `ab`, `convert`, `gate_trips`; the acceptance processes, `Cost`, `RowProcess` with
+`register_process` for a process of your own, and `Scheme` with `register_scheme` for a way to draft.  Everything is
+imported when first used, so that ``import simspec`` is immediate.
 """
 
 from __future__ import annotations
@@ -35,15 +35,18 @@ if TYPE_CHECKING:
         Markov,
         ParameterError,
         Position,
+        RoundTable,
         RowProcess,
         RowTable,
         Scenario,
         ScenarioError,
+        Scheme,
         SimspecError,
         Survival,
         TokenChain,
         Trace,
         register_process,
+        register_scheme,
     )
     from simspec.run.phase import phase
     from simspec.run.sampled import sample_tokens
@@ -60,10 +63,12 @@ __all__ = [
     "Markov",
     "ParameterError",
     "Position",
+    "RoundTable",
     "RowProcess",
     "RowTable",
     "Scenario",
     "ScenarioError",
+    "Scheme",
     "SimspecError",
     "Survival",
     "TokenChain",
@@ -82,6 +87,7 @@ __all__ = [
     "read",
     "recommend",
     "register_process",
+    "register_scheme",
     "sample_tokens",
     "simulate",
     "solve",

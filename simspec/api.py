@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simspec.model import Cost, ParameterError, Process, Processes, Scenario
+from simspec.model import Cost, Process, Scenario, Scheme
+from simspec.model.asked import as_cost, as_process, as_scheme
 
 if TYPE_CHECKING:
     from simspec.advice.exact import ExactAnswer
@@ -16,24 +17,6 @@ if TYPE_CHECKING:
     from simspec.run.comparison import Comparison
     from simspec.run.dataset import Dataset
     from simspec.run.single import SimulationResult
-
-
-def _process(value: Process | dict[str, Any]) -> Process:
-    if isinstance(value, Process):
-        return value
-    if not isinstance(value, dict):
-        raise ParameterError("process", f"process = {value!r}; allowed: simspec.Iid(alpha=0.7) or the like, or a dict")
-    return Processes.make(**value)
-
-
-def _cost(value: Cost | dict[str, Any] | None) -> Cost:
-    if value is None:
-        return Cost()
-    if isinstance(value, Cost):
-        return value
-    if not isinstance(value, dict):
-        raise ParameterError("cost", f"cost = {value!r}; allowed: simspec.Cost(c_d=0.1), or a dict")
-    return Cost(**value)
 
 
 def exact(
@@ -72,7 +55,7 @@ def exact(
     """
     from simspec.advice.exact import ExactAnswer
 
-    return ExactAnswer(_process(process), _cost(cost), kappa_max)
+    return ExactAnswer(as_process(process), as_cost(cost), kappa_max)
 
 
 def simulate(
@@ -84,6 +67,7 @@ def simulate(
     level: float = 0.95,
     threads: int | None = None,
     method: str = "simulate",
+    scheme: Scheme | dict[str, Any] | None = None,
 ) -> SimulationResult:
     """Simulate one process at one cost, in memory.
 
@@ -101,6 +85,8 @@ def simulate(
         Confidence level of the intervals, 0.5 ≤ level < 1.
     threads : int, optional
         Worker threads; changes no number.
+    scheme : Scheme or dict, optional
+        How a round drafts and verifies, e.g. ``{"type": "tree", "misses": [0.4, 0.2]}``; a chain unless given.
     method : str
         ``"simulate"``: rounds are played.  ``"multinomial"``: where windows are independent, the counts of exactly
         ``windows`` of them are drawn at once, in a time that does not grow with their number; the draw depends on seed,
@@ -130,7 +116,9 @@ def simulate(
     """
     from simspec.run.single import run_single
 
-    return run_single(_process(process), _cost(cost), kappa, windows, seed, level, threads, method)
+    return run_single(
+        as_process(process), as_cost(cost), kappa, windows, seed, level, threads, method, as_scheme(scheme)
+    )
 
 
 def sweep(

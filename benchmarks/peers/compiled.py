@@ -104,6 +104,16 @@ def _simd(case: str, library: ctypes.CDLL, *tables: Any) -> Peer:
     return Peer("c_simd", case, f"{8 * library.vector_bytes()}-bit vectors", play)
 
 
+def _tree() -> tuple[Any, ...]:
+    """Children of each node and the thresholds between them, as one array each."""
+    parents, chances = setting.tree()
+    own = [np.flatnonzero(parents == node) for node in range(len(parents) + 1)]
+    first = np.cumsum([0, *map(len, own)]).astype(np.int32)
+    below = np.concatenate([_word(np.cumsum(chances[children])) for children in own if len(children)])
+    child = (np.concatenate(own) + 1).astype(np.int32)
+    return first, child, below, setting.tree_depths(parents).astype(np.int32)
+
+
 _rng = np.random.default_rng(1)
 _depth = np.arange(setting.KAPPA)
 _ALPHA, _DRIFT = _word(setting.ALPHA)[()], _word(setting.DRIFT_RATES)
@@ -122,6 +132,7 @@ PEERS = [
     _loop("markov", "loop_markov", *_CHAIN, setting.KAPPA),
     _loop("drift", "loop_drift", setting.TOKENS, _DRIFT, setting.DRIFT_KAPPA),
     _loop("hmm", "loop_hmm", *_REGIMES, setting.KAPPA),
+    _loop("tree", "loop_tree", *_tree()),
     _requests("beta requests", lambda n: _rng.beta(setting.BETA_A, setting.BETA_B, n)),
     _requests("discrete requests", lambda n: _rng.choice(setting.MIX_ALPHAS, n, p=setting.MIX_WEIGHTS)),
     _loop("iid fixed", "policy_iid", _ALPHA, setting.KAPPA, 0),

@@ -124,9 +124,24 @@ def _sequence(process: str) -> tuple[FloatArray, FloatArray]:
     return np.tile(rates, (setting.TOKENS, 1)), weights
 
 
+def tree_law() -> FloatArray:
+    """Shares by accepted length of a walk through the tree, in the row of its depth."""
+    parents, chances = setting.tree()
+    depths, reach = setting.tree_depths(parents), np.ones(len(parents) + 1)
+    stays = np.ones(len(parents) + 1)
+    for node, (parent, chance) in enumerate(zip(parents, chances, strict=True), 1):
+        reach[node] = reach[parent] * chance
+        stays[parent] -= chance
+    shares = np.zeros((setting.LONGEST + 1, setting.LONGEST + 1))
+    np.add.at(shares[depths.max()], depths, reach * stays)
+    return shares
+
+
 @functools.cache
 def law(case: str) -> FloatArray:
     """Exact shares of rounds ``[drafted, accepted]`` of one of `setting.CASES`."""
+    if case == "tree":
+        return tree_law()
     process, _, policy_name = case.partition(" ")
     adapts = policy_name == "heuristic"
     policy: Policy = setting.follow if adapts else lambda kappa, full: kappa

@@ -156,7 +156,7 @@ def rounds_per_output(case: str) -> float:
 
 def units(case: str, windows: int) -> int:
     """Windows, or as many generations or requests as hold about that many."""
-    if case.split()[0] in ("iid", "markov", "hmm"):
+    if case.split()[0] in ("iid", "markov", "hmm", "tree"):
         return windows
     return max(1, round(windows / rounds_per_output(case)))
 
@@ -195,7 +195,7 @@ def _player(case: str) -> Callable[[int], IntArray]:
     return play
 
 
-PEERS = [Peer("numba", case, "token loop", _player(case)) for case in setting.CASES]
+PEERS = [Peer("numba", case, "token loop", _player(case)) for case in setting.CASES if case in _FUNCTIONS]
 
 
 def check() -> None:

@@ -103,6 +103,24 @@ void loop_hmm(u64 seed, i64 windows, const u64 *rates, const u64 (*move)[2], int
     }
 }
 
+/* A walk through a token tree: children of node n are first[n] … first[n + 1] - 1, with cumulative 64-bit thresholds. */
+void loop_tree(u64 seed, i64 rounds, const int32_t *first, const int32_t *child, const u64 *below, const int32_t *depth,
+               i64 *hist) {
+    Rng g = seeded(seed);
+    for (i64 r = 0; r < rounds; r++) {
+        int node = 0;
+        for (;;) {
+            int at = first[node], end = first[node + 1];
+            if (at == end) break;
+            u64 word = next(&g);
+            while (at < end && word >= below[at]) at++;
+            if (at == end) break;
+            node = child[at];
+        }
+        hist[depth[node]]++;
+    }
+}
+
 /* ------------------------- token loops whose kappa a policy may set per round */
 
 static inline int follow(int adapt, int kappa, int full) {

@@ -1,11 +1,11 @@
-"""i.i.d. windows with numpy: three ways a user would try."""
+"""i.i.d. windows and a token tree with numpy: what a user would try."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
-from setting import ALPHA, KAPPA, IntArray
+from setting import ALPHA, KAPPA, IntArray, tree, tree_depths
 
 from peers.base import Peer, check_all
 
@@ -42,7 +42,35 @@ def _histogram(draw: Callable[[int], IntArray]) -> Callable[[int], IntArray]:
     return play
 
 
+def _walk(block: int) -> Callable[[int], IntArray]:
+    """All rounds of a block one level further, those that stopped being taken out."""
+    parents, chances = tree()
+    depths = tree_depths(parents)
+    own = [np.flatnonzero(parents == node) for node in range(len(parents) + 1)]
+    widest = max(map(len, own))
+    below, child = np.zeros((len(own), widest)), np.zeros((len(own), widest + 1), np.int64)
+    for node, children in enumerate(own):
+        total = np.cumsum(chances[children])
+        below[node, : len(children)] = total
+        below[node, len(children) :] = total[-1] if len(children) else 0.0
+        child[node, : len(children)] = children + 1  # 0: the round stops
+
+    def play(windows: int) -> IntArray:
+        hist = np.zeros(len(depths), np.int64)
+        for done in range(0, windows, block):
+            here = np.zeros(min(block, windows - done), np.int64)
+            while here.size:
+                rank = (_rng.random(here.size)[:, None] >= below[here]).sum(axis=1)
+                following = child[here, rank]
+                hist += np.bincount(here[following == 0], minlength=len(depths))
+                here = following[following > 0]
+        return np.bincount(depths, weights=hist, minlength=17).astype(np.int64)
+
+    return play
+
+
 PEERS = [Peer("numpy", "iid", draw.__name__, _histogram(draw)) for draw in (geometric, inversion, search)]
+PEERS += [Peer("numpy", "tree", f"{block:,} rounds at a time", _walk(block)) for block in (2**12, 2**16)]
 
 
 def check() -> None:

@@ -175,8 +175,11 @@ def renamed(error: ParameterError, names: Mapping[str, str]) -> ParameterError:
     >>> renamed(ParameterError("draws", "draws = 4 is out of range; allowed: 1 ≤ draws ≤ 3"), {"draws": "K"}).message
     'K = 4 is out of range; allowed: 1 ≤ K ≤ 3'
     """
-    own = names.get(error.key)
-    return error if own is None else ParameterError(own, error.message.replace(error.key, own))
+    name, bracket, rest = error.key.partition("[")
+    if name not in names:
+        return error
+    own = names[name] + bracket + rest
+    return ParameterError(own, error.message.replace(error.key, own))
 
 
 def finite(value: float) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from simspec import theory
-from simspec.advice import number_kinds, token_kinds
+from simspec.advice import number_kinds, system_kinds, token_kinds
 from simspec.advice.fields import check_known, made
 from simspec.model import KAPPA_LIMIT, Cost, Iid, ParameterError, Process, Processes
 from simspec.model.errors import did_you_mean, shown
@@ -27,7 +27,7 @@ def solve(cases: Sequence[Any], windows: int | None = None, seed: int = 1) -> li
         ``{"id", "kind", "process", "kappa" | "kappa_max", "cost"}``; kind ``"window"`` may be left out.  The keys and
         answers of the other kinds are in docs/solve.md.
     windows : int, optional
-        Also simulate each case of kind ``"window"`` with so many windows: key ``"simulated"``.
+        Also simulate each case of kind ``"window"`` or ``"multidraft"`` with so many windows: key ``"simulated"``.
     seed : int
         Root seed of the simulations.
 
@@ -52,7 +52,8 @@ def _answer(case: Any, windows: int | None, seed: int) -> dict[str, Any]:
         kind = case.get("kind", "window")
         if not isinstance(kind, str) or kind not in KINDS:
             raise ParameterError("kind", f"kind = {shown(kind)} is unknown{did_you_mean(str(kind)[:60], KINDS)}")
-        answer = _window(case, windows, seed) if kind == "window" else EXACT_KINDS[kind](case)
+        simulated = SIMULATED_KINDS.get(kind)
+        answer = EXACT_KINDS[kind](case) if simulated is None else simulated(case, windows, seed)
         return {"id": name, **answer}
     except ParameterError as error:
         return {"id": name, "error": {"key": error.key, "message": error.message}}
@@ -169,9 +170,21 @@ EXACT_KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "generation": number_kinds.generation,
     "generation_star": number_kinds.generation_star,
     "divergence": token_kinds.divergence,
-    "multidraft": token_kinds.multidraft,
     "typical_acceptance": token_kinds.typical_acceptance,
+    "tree": system_kinds.tree,
+    "optimal_tree": system_kinds.optimal_tree,
+    "threshold_policy": system_kinds.threshold_policy,
+    "bild": system_kinds.bild,
+    "lookahead": system_kinds.lookahead,
+    "llada_schedule": system_kinds.llada_schedule,
+    "parallel_unmask": system_kinds.parallel_unmask,
 }
 """Kinds that have an exact answer only: nothing is simulated for them."""
 
-KINDS = ("window", *EXACT_KINDS)
+SIMULATED_KINDS: dict[str, Callable[[dict[str, Any], int | None, int], dict[str, Any]]] = {
+    "window": _window,
+    "multidraft": token_kinds.multidraft,
+}
+"""Kinds that are also simulated if a number of windows is given."""
+
+KINDS = (*SIMULATED_KINDS, *EXACT_KINDS)

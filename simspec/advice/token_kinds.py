@@ -13,14 +13,22 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from simspec import theory
-from simspec.advice import fields
+from simspec.advice import draft_rounds, fields
+from simspec.kernels.lower_schemes import scheme_form
+from simspec.kernels.words import LANES, stream_keys
 from simspec.model import ParameterError
 from simspec.model.errors import shown
+from simspec.model.identity import digest
+from simspec.model.rounds import RoundTable
+from simspec.run.engine import players
+from simspec.run.layout import USUAL_ROUNDS
+from simspec.stats.intervals import proportion
 from simspec.theory.law import FloatArray
 from simspec.theory.multidraft import DRAWS_LIMIT, check_distinct
 from simspec.theory.ranges import EXACT_KAPPA_LIMIT, check_least
 from simspec.theory.transport import included_distinct
 
+LEVEL = 0.95
 USUAL_ORDERS = (0, 0.5, 1, 2, "inf")
 _IN_THE_USERS_WORDS = {"draws": "K", "target": "p", "draft": "q"}
 
@@ -189,27 +197,47 @@ def _among_top(asked: Drafts) -> FloatArray:
 
 @dataclass(frozen=True)
 class Scheme:
-    """How drafts are made and judged: the answer, P(token is drafted) by token, whether drafts may differ in law."""
+    """How drafts are made and judged: the answer, its rounds, P(token is drafted), whether drafts may differ in law."""
 
     answer: Callable[[Drafts], Answer]
+    rounds: Callable[[Drafts, Answer], RoundTable]
     among: Callable[[Drafts], FloatArray] = _among_independent
     several_laws: bool = False
 
 
+def _one_hots(asked: Drafts, found: Answer) -> list[FloatArray]:
+    """The candidates as laws that draw one token."""
+    return [np.eye(asked.p.size)[token] for token in found.more["candidates"]]
+
+
 SCHEMES: dict[str, Scheme] = {
-    "single": Scheme(_single, several_laws=True),
-    "naive": Scheme(_in_turn(theory.naive_matching), several_laws=True),
-    "rrs": Scheme(_in_turn(theory.recursive_rejection), several_laws=True),
-    "rrs_wor": Scheme(_distinct, _among_distinct),
-    "kseq": Scheme(_k_seq),
-    "otm": Scheme(_transport, several_laws=True),
-    "otm_wor": Scheme(_transport_distinct, _among_distinct),
-    "topk_deterministic": Scheme(_top, _among_top),
+    "single": Scheme(_single, lambda a, _: draft_rounds.rejection_rounds(a.p, a.drafts[:1]), several_laws=True),
+    "naive": Scheme(
+        _in_turn(theory.naive_matching),
+        lambda a, _: draft_rounds.matching_rounds(a.p, a.drafts),
+        several_laws=True,
+    ),
+    "rrs": Scheme(
+        _in_turn(theory.recursive_rejection),
+        lambda a, _: draft_rounds.rejection_rounds(a.p, a.drafts),
+        several_laws=True,
+    ),
+    "rrs_wor": Scheme(_distinct, lambda a, _: draft_rounds.distinct_rounds(a.p, a.q, a.draws), _among_distinct),
+    "kseq": Scheme(_k_seq, lambda a, found: draft_rounds.k_seq_rounds(a.p, a.q, a.draws, found.more["rho"])),
+    "otm": Scheme(_transport, lambda a, _: draft_rounds.transport_rounds(a.p, a.drafts), several_laws=True),
+    "otm_wor": Scheme(
+        _transport_distinct,
+        lambda a, _: draft_rounds.transport_rounds(a.p, a.drafts, distinct=True),
+        _among_distinct,
+    ),
+    "topk_deterministic": Scheme(
+        _top, lambda a, found: draft_rounds.rejection_rounds(a.p, _one_hots(a, found)), _among_top
+    ),
 }
 
 
-def multidraft(case: fields.Case) -> dict[str, Any]:
-    """K drafts for one position under one scheme.
+def multidraft(case: fields.Case, positions: int | None = None, seed: int = 1) -> dict[str, Any]:
+    """K drafts for one position under one scheme; with ``positions`` also played so often, token by token.
 
     Examples
     --------
@@ -227,6 +255,7 @@ def multidraft(case: fields.Case) -> dict[str, Any]:
     except ParameterError as error:
         raise fields.renamed(error, _IN_THE_USERS_WORDS) from None
     alphas = [min(float(np.minimum(asked.p, q).sum()), 1.0) for q in asked.drafts]
+    played = {} if positions is None else {"simulated": _simulated(case, asked, name, found, depth, positions, seed)}
     return {
         "acceptance": found.acceptance,
         "output_law": fields.listed(found.output_law),
@@ -237,6 +266,37 @@ def multidraft(case: fields.Case) -> dict[str, Any]:
         "single_draft_alpha": alphas[0],
         "one_minus_miss_power": 1.0 - math.prod(1.0 - alpha for alpha in alphas),
         "singleton_bound": min(float(np.minimum(asked.p, among).sum()), 1.0),
+        **played,
+    }
+
+
+def _simulated(
+    case: fields.Case, asked: Drafts, name: str, found: Answer, depth: int, positions: int, seed: int
+) -> dict[str, Any]:
+    """Positions played one by one: how many kept a draft, and which tokens came out."""
+    table = SCHEMES[name].rounds(asked, found)
+    table.check()
+    form, identity = scheme_form(table), digest({key: case[key] for key in case if key not in ("id", "depth")})
+    keys = stream_keys(seed, identity, domain="rounds")
+    each = max(1, min(USUAL_ROUNDS, positions // LANES))
+    chunks = -(-positions // (LANES * each))
+    counts = sum(players().scheme_counts(form, keys, c, LANES, each).sum(axis=0) for c in range(chunks))
+    accepted = np.array([kind.accepted for kind in form.kinds])
+    emitted = np.zeros(asked.p.size)
+    np.add.at(emitted, [kind.mark for kind in form.kinds], counts)
+    total = np.array(float(counts.sum()))
+    rate = np.array(float(counts @ accepted)) / total
+    low, high = proportion(rate, None, total, int(total), True, LEVEL)
+    law = emitted / total
+    return {
+        "acceptance": float(rate),
+        "acceptance_interval": [float(low), float(high)],
+        "output_law": law.tolist(),
+        "tv_output_target": 0.5 * float(np.abs(law - asked.p).sum()),
+        "mean_accepted_depth": math.fsum(float(rate) ** j for j in range(1, depth + 1)),
+        "windows": int(total),
+        "level": LEVEL,
+        "seed": seed,
     }
 
 

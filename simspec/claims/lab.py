@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from simspec.kernels.tally import Tally
-from simspec.model import Cost, Iid, Process, Simulation, TokenChain
+from simspec.model import Cost, Iid, Process, Scheme, Simulation, TokenChain
 from simspec.model.identity import digest
+from simspec.model.schemes import Chain
 from simspec.run.engine import Job, run_jobs
 from simspec.run.judged import JudgedJob, run_judged
 from simspec.run.pairs import Asked, laws_of
@@ -18,6 +19,8 @@ from simspec.run.sampled import run_sampled
 from simspec.run.token_job import SampledJob
 from simspec.run.token_result import SampledTokens
 from simspec.stats.counts import Counts
+
+CHAIN = Chain()
 
 
 @dataclass(frozen=True)
@@ -38,13 +41,19 @@ class Observed:
 class Need:
     """A process that must be simulated at some κ; ``judged`` asks for a verdict on every draft.
 
-    ``costs`` are those the stored estimates are priced at.
+    ``scheme`` is how it drafts, ``costs`` are those the stored estimates are priced at.
     """
 
     process: Process
     kappas: tuple[int, ...]
     judged: bool = False
     costs: tuple[Cost, ...] = ()
+    scheme: Scheme = CHAIN
+
+    @property
+    def simulation(self) -> Simulation:
+        """What is played: windows of chains, or rounds of another scheme."""
+        return Simulation(self.process, self.scheme)
 
 
 @dataclass(frozen=True)
@@ -99,34 +108,34 @@ class Lab:
     def simulate(self, needs: Iterable[Need], windows: int) -> None:
         """Play everything in ``needs`` with ``windows`` rounds per κ, once per process; κ played before stay."""
         kappas: dict[str, set[int]] = {}
-        processes: dict[str, Process] = {}
+        simulations: dict[str, Simulation] = {}
         judged: dict[tuple[str, int], JudgedJob] = {}
         sampled: dict[tuple[str, int, str], SampledJob] = {}
         for need in needs:
             if isinstance(need, TokenNeed):
                 sampled[need.key] = need.job(windows, self.seed)
                 continue
-            key = Simulation(need.process).id
+            key = need.simulation.id
             if need.judged:
                 for kappa in need.kappas:
                     judged[key, kappa] = JudgedJob(need.process, kappa, windows, self.seed)
             else:
-                processes[key] = need.process
+                simulations[key] = need.simulation
                 before = self._counts[key].kappas if key in self._counts else ()
                 kappas.setdefault(key, set(before)).update(need.kappas)
-        jobs = [Job(Simulation(processes[key]), tuple(sorted(kappas[key])), windows, self.seed) for key in processes]
+        jobs = [Job(own, tuple(sorted(kappas[key])), windows, self.seed) for key, own in simulations.items()]
         for job, tallies in run_jobs(jobs, self.threads, self.progress):
             key = job.simulation.id
             self._played[key] = (job, tallies)
-            self._counts[key] = Counts.of(tallies, job.process.unit == "window")
+            self._counts[key] = Counts.of(tallies, job.simulation.fresh)
         for key_kappa, outcome in zip(judged, run_judged(judged.values(), self.threads, self.progress), strict=True):
             self._judged[key_kappa] = outcome
         for name, drawn in zip(sampled, run_sampled(sampled.values(), self.threads, self.progress), strict=True):
             self._sampled[name] = SampledTokens(*drawn)
 
-    def counts(self, process: Process) -> Counts:
-        """Counts of a simulated process."""
-        return self._counts[Simulation(process).id]
+    def counts(self, process: Process, scheme: Scheme = CHAIN) -> Counts:
+        """Counts of a simulated process, drafting in a chain unless another scheme is named."""
+        return self._counts[Simulation(process, scheme).id]
 
     def tallies(self, process: Process) -> Sequence[Tally]:
         """Tallies of a simulated process, by ascending κ."""

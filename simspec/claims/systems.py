@@ -1,7 +1,7 @@
 """Claims C46–C49: do a mean confidence, a geometric mean of heads, or α = 1 stand for other ways to decode faster?
 
-Windows are simulated where a process of the engine describes them; schemes it does not play are judged by two exact
-routes, one of them an enumeration.
+Windows are simulated where a process of the engine describes them, rounds of other schemes by their table; what is only
+counted is judged by two exact routes, one of them an enumeration.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import numpy as np
 from simspec import theory
 from simspec.claims.claim import Claim, above, below, formula, integer, untestable
 from simspec.claims.quantity import Formula, Speedup, SpeedupGain, difference
+from simspec.claims.scheme_quantity import SchemeMean
 from simspec.claims.setup import STANDARD
 from simspec.claims.window_quantity import WindowShare
 from simspec.model import DiscreteMixture, Hmm, Iid, Position
+from simspec.model.schemes import Lookahead, Unmask
 from simspec.theory import article
-from simspec.theory.law import FloatArray
 
 BRANCHES = (0.4, 0.9)
 REDRAWN = Hmm(P=((0.5, 0.5), (0.5, 0.5)), alphas=BRANCHES)
@@ -80,16 +81,6 @@ def _mean_confidence() -> list[Claim]:
     return rows
 
 
-def _best_of(alpha: float, gamma: int, candidates: int) -> float:
-    """E[tokens] of the best of G candidates by adding one candidate after the other to the law of the best."""
-    one = np.array([alpha**j * (1 - alpha) for j in range(gamma)] + [alpha**gamma])
-    best = one
-    for _ in range(candidates - 1):
-        joint = np.outer(best, one)
-        best = np.array([joint[j, : j + 1].sum() + joint[:j, j].sum() for j in range(gamma + 1)])
-    return 1.0 + float(best @ np.arange(gamma + 1))
-
-
 def _candidates() -> list[Claim]:
     row = partial(Claim, "C46", "6.1")
     single = theory.lookahead_step(0.5, 4, 1).mean_tokens
@@ -101,10 +92,7 @@ def _candidates() -> list[Claim]:
                 f"{candidates} branches verified side by side, each of 4 tokens accepted with .5: E[tokens] of a step",
                 "Put into the formulas of one draft, the mean branch confidence describes lookahead decoding.",
                 formula(single),
-                Formula(
-                    partial(_step_tokens, candidates),
-                    again=partial(_best_of, 0.5, 4, candidates),
-                ),
+                SchemeMean(Lookahead(candidates=candidates), Iid(alpha=0.5), 4, "tokens per round"),
                 "The branch with the longest accepted part is kept. With G branches of g tokens E[tokens] = (g + 1) - "
                 f"sum over i = 1..g of (1 - alpha^i)^G: one branch makes {single:.4f} tokens, {candidates} make "
                 f"{own:.4f}.",
@@ -255,17 +243,6 @@ def unmasking_steps(tokens: int, confident: float) -> float:
     return float(mean[tokens])
 
 
-def _steps_by_matrix(tokens: int, confident: float) -> float:
-    """The same by the fundamental matrix of the absorbing chain."""
-    moves: FloatArray = np.zeros((tokens, tokens))  # row, column: left − 1
-    for left in range(1, tokens + 1):
-        for k in range(left + 1):
-            after = left - max(k, 1)
-            if after > 0:
-                moves[left - 1, after - 1] += math.comb(left, k) * confident**k * (1 - confident) ** (left - k)
-    return float(np.linalg.solve(np.eye(tokens) - moves, np.ones(tokens))[-1])
-
-
 def _diffusion() -> list[Claim]:
     row = partial(Claim, "C49", "6.3")
     steps, mean = schedule_steps(128, 128), unmasking_steps(16, 0.3)
@@ -290,7 +267,7 @@ def _diffusion() -> list[Claim]:
             "unmasking all confident tokens, 16 tokens, each confident with .3: mean number of steps",
             "All masked tokens are accepted at once.",
             integer(1),
-            Formula(partial(unmasking_steps, 16, 0.3), again=partial(_steps_by_matrix, 16, 0.3)),
+            SchemeMean(Unmask(), Iid(alpha=0.3), 15, "rounds per token", many=16),
             "Nothing is verified, so there is no acceptance rate; it takes "
             f"{mean:.3f} steps, {16 / mean:.2f} tokens each.",
         ),

@@ -250,7 +250,7 @@ def _run(
     lab = Lab(seed, threads, progress)
     claims = all_claims()
     needs = [need for claim in claims for need in claim.quantity.needs if not need.judged]
-    warm([Job(Simulation(need.process), need.kappas, 1, seed) for need in needs], progress)
+    warm([Job(need.simulation, need.kappas, 1, seed) for need in needs], progress)
     disagreements = [str(found) for found in check_engine(lab)]
     verdicts = [] if disagreements else judge(claims, lab, STAGES[mode])
     disagreements += [_says(verdict) for verdict in verdicts if verdict.verdict == "engine-disagreement"]
@@ -337,7 +337,7 @@ def _store(result: Validation, lab: Lab, mode: str, seed: int, needs: Sequence[N
 def _write_sweeps(folder: Path, lab: Lab, mode: str, seed: int, needs: Sequence[Need]) -> None:
     costs: dict[str, list[Cost]] = {}
     for need in needs:
-        own = costs.setdefault(Simulation(need.process).id, [])
+        own = costs.setdefault(need.simulation.id, [])
         own += [cost for cost in need.costs if cost not in own]
     blocks = [Block(job, tallies, costs.get(job.simulation.id) or [PRICED], 0.95) for job, tallies in lab.played()]
     metadata = {"validation": {"mode": mode, "seed": seed}, "stream_version": STREAM_VERSION}

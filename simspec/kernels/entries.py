@@ -13,6 +13,9 @@ import numpy as np
 from simspec.kernels import loop
 from simspec.kernels.cells import count_cells, list_cells
 from simspec.kernels.chain import count_chain
+from simspec.kernels.grow import count_grown
+from simspec.kernels.machine import count_kinds
+from simspec.kernels.pool import count_pool
 from simspec.kernels.sampling import count_blocks, count_sampled
 from simspec.kernels.steps import count_steps
 from simspec.kernels.tokens import count_tokens
@@ -26,6 +29,12 @@ def entry_points() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "count_chain", lambda: _ready(count_chain, 0, 0, 0, _I4, _I4, np.int32(0), np.zeros((LANES, 1), np.int64))
     yield "play_rounds", loop.kernel
     yield "count_steps", lambda: _ready(count_steps, 0, 0, 0, _ROW, _ROW, _ROW, _BINS, np.zeros((0, LANES), np.int32))
+    yield (
+        "count_kinds",
+        lambda: _ready(count_kinds, 0, 0, _ROW, _ROW, np.zeros(1, np.int32), _ROW, np.zeros((LANES, 1), np.int64)),
+    )
+    yield "count_grown", lambda: _ready(count_grown, 0, 1, 0, _F64, _ROW, _ROW, 1, 1, np.zeros((1, 8), np.int64))
+    yield "count_pool", lambda: _ready(count_pool, 0, 0, 0, 0, 0, _U8, *_LAWS, np.uint64(0), _EMITTED[1])
     yield (
         "count_tokens",
         lambda: _ready(

@@ -13,6 +13,10 @@ from simspec.kernels.arithmetic import levels, padded_levels
 from simspec.kernels.cells import count_cells, list_cells
 from simspec.kernels.chain import count_chain
 from simspec.kernels.forms import Dense, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
+from simspec.kernels.grow import count_grown
+from simspec.kernels.lower_schemes import POOL_SKIPPED, Grown, Machine, SchemeForm, TokenPool
+from simspec.kernels.machine import count_kinds
+from simspec.kernels.pool import count_pool
 from simspec.kernels.steps import count_steps
 from simspec.kernels.tally import SUMS, Tally, fold
 from simspec.kernels.words import LANES
@@ -52,6 +56,48 @@ def play(
     if policy is None and isinstance(form, Rows) and form.two_state:
         return _chain(form, keys, chunk, lanes, length, kappa)
     return _PLAYERS[type(form)](form, keys, chunk, lanes, length, kappa, policy)
+
+
+def scheme_counts(form: SchemeForm, keys: np.ndarray, chunk: int, lanes: int, rounds: int) -> np.ndarray:
+    """``out[lane, kind]`` = rounds of the lane of each kind."""
+    return _SCHEME_PLAYERS[type(form)](form, keys, chunk, lanes, rounds)
+
+
+def grown_counts(form: Grown, keys: np.ndarray, chunk: int, lanes: int, rounds: int) -> np.ndarray:
+    """The same for trees that grow by confidence."""
+    counts = np.zeros((lanes, len(form.kinds)), np.int64)
+    law = padded_levels(form.law[None, :], _ALWAYS)
+    trees = form.trees
+    cells = padded_levels(np.pad(form.cells, ((0, 0), (0, 1)), constant_values=_ALWAYS), _ALWAYS)
+    count_grown(keys, chunk, lanes, rounds, form.confidences, cells, law, trees.depth, trees.nodes, counts)
+    return counts
+
+
+def machine_counts(form: Machine, keys: np.ndarray, chunk: int, lanes: int, rounds: int) -> np.ndarray:
+    """``out[lane, kind]`` = rounds of the lane of each kind."""
+    cells = padded_levels(form.cells, _ALWAYS)
+    follow = np.empty(cells.shape, np.int32)
+    follow[:, : form.follow.shape[1]] = form.follow
+    follow[:, form.follow.shape[1] :] = form.follow[:, -1:]
+    counts = np.zeros((LANES, len(form.kinds)), np.int64)
+    start = padded_levels(form.start[None, :], _ALWAYS)
+    count_kinds(keys, chunk, rounds, cells, follow, form.after.astype(np.int32), start, counts)
+    return counts[:lanes]
+
+
+def pool_counts(form: TokenPool, keys: np.ndarray, chunk: int, lanes: int, rounds: int) -> np.ndarray:
+    """The same for drafts from a pool, which a lane fills before its rounds count."""
+    counts = np.zeros((lanes, len(form.kinds)), np.int64)
+    target = (form.target.cumulative, form.target.guide, form.target.shift)
+    count_pool(keys, chunk, lanes, POOL_SKIPPED, rounds, form.kappa, form.start, *target, counts)
+    return counts
+
+
+_SCHEME_PLAYERS: dict[type, Callable[..., np.ndarray]] = {
+    Machine: machine_counts,
+    Grown: grown_counts,
+    TokenPool: pool_counts,
+}
 
 
 def rounds_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from simspec.kernels.cells import CELL_BITS, CELLS, PER_WORD
 from simspec.kernels.forms import Dense, Ends, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
+from simspec.kernels.lower_schemes import POOL_SKIPPED, Grown, Machine, SchemeForm, TokenPool
 from simspec.kernels.tally import SUMS, Tally, fold
 from simspec.kernels.words import GENERATORS, GOLD, LANES, MIX_1, MIX_2
 
@@ -115,6 +117,105 @@ def step_runs(form: Steps, keys: np.ndarray, chunk: int, lanes: int, rounds: int
                 accepted += 1
             out[lane, accepted] += 1
             here = _first_above(_draft_word(seed, 0), after[here])
+    return out
+
+
+def scheme_counts(form: SchemeForm, keys: np.ndarray, chunk: int, lanes: int, rounds: int) -> np.ndarray:
+    """``out[lane, kind]`` = rounds of each kind, as `simspec.kernels.play.scheme_counts`."""
+    if isinstance(form, Machine):
+        return machine_counts(form, keys, chunk, lanes, rounds)
+    if isinstance(form, TokenPool):
+        return pool_counts(form, keys, chunk, lanes, rounds)
+    return grown_counts(form, keys, chunk, lanes, rounds)
+
+
+def pool_counts(form: TokenPool, keys: np.ndarray, chunk: int, lanes: int, rounds: int) -> np.ndarray:
+    """Drafts from a pool: one text per lane, cut into rounds by what the memory got right."""
+    out = np.zeros((lanes, len(form.kinds)), np.int64)
+    for lane in range(lanes):
+        address, memory, place = LANES * chunk + lane, dict[int, int](), 1
+        here = bisect_right(form.start.tolist(), aside_word(keys, address, 0) >> 1)
+        for played in range(POOL_SKIPPED + rounds):
+            path = [here]
+            while len(path) <= form.kappa and path[-1] in memory:
+                path.append(memory[path[-1]])
+            accepted = 0
+            while True:
+                word = aside_word(keys, address, place) >> 1
+                token = bisect_right(form.target.cumulative[here].tolist(), word)
+                agrees = accepted + 1 < len(path) and token == path[accepted + 1]
+                memory[here], here, place = token, token, place + 1
+                if not agrees:
+                    break
+                accepted += 1
+            if played >= POOL_SKIPPED:
+                out[lane, (len(path) - 1) * (form.kappa + 1) + accepted] += 1
+    return out
+
+
+def grown_counts(form: Grown, keys: np.ndarray, chunk: int, lanes: int, rounds: int) -> np.ndarray:
+    """Trees that grow by confidence: name all nodes, sort them, keep the best, walk."""
+    out = np.zeros((lanes, len(form.kinds)), np.int64)
+    trees = form.trees
+    for lane in range(lanes):
+        words = lane_words(keys, chunk, lane)
+        next(words)
+        for _ in range(rounds):
+            seed = next(words) << 32 | next(words)
+            children, values = _named(form, seed)
+            kept = sorted(values, key=lambda node: -values[node])[: trees.nodes]
+            here, accepted = 0, 0
+            while children.get(here):
+                vector, own = children[here]
+                rank = _first_above(_round_value(seed, accepted) & 0xFFFFFFFF, form.cells[vector])
+                if rank >= len(own) or own[rank] not in kept:
+                    break
+                here, accepted = own[rank], accepted + 1
+            rejected = any(child in kept for child in children.get(here, (0, []))[1])
+            out[lane, (len(kept) * (trees.depth + 1) + accepted) * 2 + rejected] += 1
+    return out
+
+
+def _named(form: Grown, seed: int) -> tuple[dict[int, tuple[int, list[int]]], dict[int, float]]:
+    """Vector and children of every expanded node, and the product of confidences of every node; 0 is the root."""
+    children: dict[int, tuple[int, list[int]]] = {}
+    values: dict[int, float] = {}
+    layer = [0]
+    for _ in range(form.trees.depth):
+        made = list[int]()
+        for node in sorted(layer, key=lambda node: -values.get(node, 1.0))[: form.trees.breadth]:
+            vector = _first_above(_round_value(seed, len(children)) >> 32, form.law)
+            own = list[int]()
+            for confidence in form.confidences[vector]:
+                if confidence == 0.0:
+                    break
+                own.append(len(values) + 1)
+                values[own[-1]] = values.get(node, 1.0) * float(confidence)
+            children[node] = vector, own
+            made += own
+        layer = made
+    return children, values
+
+
+def _round_value(seed: int, number: int) -> int:
+    """Splitmix64 value ``number`` of the seed of a round."""
+    return _mix((seed + GOLD * number) & _MASK)
+
+
+def machine_counts(form: Machine, keys: np.ndarray, chunk: int, lanes: int, rounds: int) -> np.ndarray:
+    """``out[lane, kind]`` = rounds of each kind: a walk through the table of a scheme, one word per step."""
+    out = np.zeros((lanes, len(form.kinds)), np.int64)
+    for lane in range(lanes):
+        words = lane_words(keys, chunk, lane)
+        begin = _first_above(next(words), form.start)
+        for _ in range(rounds):
+            seed = next(words) << 32 | next(words)
+            here, step = begin, 0
+            while here >= 0:
+                here = int(form.follow[here, _first_above(_draft_word(seed, step), form.cells[here])])
+                step += 1
+            out[lane, -1 - here] += 1
+            begin = form.kinds[-1 - here].start
     return out
 
 

@@ -43,10 +43,11 @@ def stream_keys(seed: int, process_id: str, domain: str = "windows") -> np.ndarr
     process_id : str
         SHA-256 of the process' canonical JSON.
     domain : str
-        Streams of different domains share no words: ``"windows"`` (counting kernels), ``"tokens"`` (the token-by-token
-        checker), ``"multinomial"`` (counts drawn at once), ``"sampling"`` (token laws), ``"pairs"`` (random laws),
-        ``"record"`` (recorded traces), ``"open questions"`` (the pairs of the experiments),
-        ``"round costs"`` (draws of measured costs), ``"halves"`` (random halves of requests).
+        Streams of different domains share no words: ``"windows"`` (counting kernels), ``"rounds"`` (schemes other
+        than chains), ``"tokens"`` (the token-by-token checker), ``"multinomial"`` (counts drawn at once),
+        ``"sampling"`` (token laws), ``"pairs"`` (random laws), ``"record"`` (recorded traces), ``"open questions"``
+        (the pairs of the experiments), ``"round costs"`` (draws of measured costs), ``"halves"`` (random halves of
+        requests).
     """
     if sys.byteorder != "little":  # the halves of a word are read through a uint32 view
         raise SimspecError("simspec's streams are defined for little-endian machines only")

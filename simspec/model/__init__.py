@@ -10,11 +10,14 @@ from simspec.model.markov import Markov
 from simspec.model.mixture import BetaMixture, DiscreteMixture
 from simspec.model.position import Position
 from simspec.model.process import KAPPA_LIMIT, Process, Processes, register_process
+from simspec.model.rounds import DraftLaw, RoundKind, RoundTable
 from simspec.model.rows import RowProcess, RowTable
 from simspec.model.scenario import Scenario
+from simspec.model.schemes import Scheme, Schemes, register_scheme
 from simspec.model.simulation import Simulation
 from simspec.model.survival import Survival
 from simspec.model.trace import Trace
+from simspec.model.trees import DraftTree
 
 __all__ = [
     "KAPPA_LIMIT",
@@ -22,6 +25,8 @@ __all__ = [
     "Cost",
     "DatasetError",
     "DiscreteMixture",
+    "DraftLaw",
+    "DraftTree",
     "Drift",
     "GaussianCopulaAr1",
     "Hmm",
@@ -31,14 +36,19 @@ __all__ = [
     "Position",
     "Process",
     "Processes",
+    "RoundKind",
+    "RoundTable",
     "RowProcess",
     "RowTable",
     "Scenario",
     "ScenarioError",
+    "Scheme",
+    "Schemes",
     "SimspecError",
     "Simulation",
     "Survival",
     "TokenChain",
     "Trace",
     "register_process",
+    "register_scheme",
 ]

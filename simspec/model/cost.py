@@ -81,12 +81,29 @@ class Cost(Model):
         if limit is not None and kappa > limit:
             raise ParameterError("kappa", f"kappa = {kappa} is beyond the cost tables; allowed: 0 ≤ kappa ≤ {limit}")
 
+    def drafting(self, steps: int) -> float:
+        """Cost of ``steps`` draft steps: drafted tokens of a chain, levels of a tree."""
+        if self.draft_table is None:
+            return steps * self.c_d
+        self._check_table("draft_table", steps)
+        return self.draft_table[steps]
+
+    def target_pass(self, extra: int) -> float:
+        """Cost of the target pass that verifies ``extra`` drafted tokens: its width less 1."""
+        if self.verify_table is None:
+            return self.c0 + extra * self.c_v
+        self._check_table("verify_table", extra)
+        return self.verify_table[extra]
+
+    def _check_table(self, name: str, index: int) -> None:
+        table = getattr(self, name)
+        if index >= len(table):
+            raise ParameterError(name, f"{name} has {len(table)} entries; allowed: at least {index + 1} for this draft")
+
     def base(self, drafted: int) -> float:
         """Cost of a round with so many drafts, without rollback."""
         self.check_kappa(drafted)
-        draft = drafted * self.c_d if self.draft_table is None else self.draft_table[drafted]
-        verify = self.c0 + drafted * self.c_v if self.verify_table is None else self.verify_table[drafted]
-        return verify + draft
+        return self.target_pass(drafted) + self.drafting(drafted)
 
     def of_round(self, kappa: int, rejected: bool) -> float:
         """Cost of one round with ``kappa`` drafts."""

@@ -19,28 +19,21 @@ from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError, ScenarioError, did_you_mean, shown
 from simspec.model.identity import canonical_json
 from simspec.model.process import KAPPA_LIMIT, METHODS, Process, Processes
+from simspec.model.scenario_text import line_of, read_text, syntax_error
+from simspec.model.schemes import Scheme, Schemes
 from simspec.model.simulation import Simulation
 from simspec.model.toml_lines import key_lines
 
+CHAIN = {"type": "chain"}
 DEFAULT_SEED = 1
 DEFAULT_WINDOWS = 1_000_000
 DEFAULT_LONGEST = 16
 SEED_LIMIT = 2**64
 WINDOWS_LIMIT = 10**12
 POINTS_LIMIT = 10**6
-LARGEST_FILE = 50_000_000
 
-_HINTS = (
-    (r"[\u201c\u201d\u2018\u2019]", '; quotes must be straight: "text"'),
-    (r"^\s*\[process\]", "; write [[process]] for each of several processes"),
-    (r"\d\s*%", "; a rate is a fraction, 0.7 and not 70%"),
-    (r"(?<![\w.])[-+]?\.\d", "; a TOML number needs a digit before the point, 0.5 and not .5"),
-    (r"=\s*\d+,\d+\s*$", "; the decimal sign is a point, 0.5 and not 0,5"),
-    (r"=\s*[A-Za-z]", '; a text needs quotes: "text"'),
-)
-"""What people write, and what TOML wants instead."""
 
-_KEYS = ("name", "method", "seed", "windows", "kappa", "level", "process", "cost")
+_KEYS = ("name", "method", "seed", "windows", "kappa", "level", "process", "scheme", "cost")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -64,6 +57,8 @@ class Scenario:
         0 ≤ seed < 2⁶⁴, the only source of randomness.
     level : float
         Confidence level of every interval, 0.5 ≤ level < 1.
+    scheme : tuple of dict
+        One table per ``[scheme]``, a chain if there is none: how rounds draft and verify, on every process.
     method : str
         ``"simulate"``: rounds are played.  ``"multinomial"``: the counts of all windows are drawn at once, which takes
         independent windows and a time that does not grow with ``windows``; the bits are those of numpy's binomial
@@ -80,6 +75,7 @@ class Scenario:
     seed: int = DEFAULT_SEED
     level: float = 0.95
     method: str = "simulate"
+    scheme: tuple[dict[str, Any], ...] = (CHAIN,)
     base: str = ""
 
     @staticmethod
@@ -96,11 +92,11 @@ class Scenario:
         ScenarioError
             One line: file, line, key, what was wrong and what is allowed.
         """
-        text = _read_text(Path(path))
+        text = read_text(Path(path))
         try:
             table = tomllib.loads(text, parse_float=Decimal)
         except (ValueError, RecursionError) as error:  # tomllib's own error is a ValueError
-            raise ScenarioError(_syntax_error(path, text, str(error))) from None
+            raise ScenarioError(syntax_error(path, text, str(error))) from None
         table.setdefault("name", Path(path).stem)
         for key, value in (("seed", seed), ("windows", windows), ("method", method)):
             if value is not None:
@@ -109,7 +105,7 @@ class Scenario:
             scenario = replace(Scenario.from_dict(table), base=str(Path(path).parent))
             scenario.check(POINTS_LIMIT if most is None else most)
         except ParameterError as error:
-            line = _line_of(error.key, key_lines(text))
+            line = line_of(error.key, key_lines(text))
             raise ScenarioError(f"{path}{f':{line}' if line else ''}: {error.message}") from None
         return scenario
 
@@ -121,16 +117,14 @@ class Scenario:
                 raise ParameterError(key, f'unknown key "{key}"{did_you_mean(key, _KEYS)}')
         if "process" not in table:
             raise ParameterError("process", 'there is no [process] table; the least is [process] with type = "iid"')
-        process = table["process"]
-        tables = process if isinstance(process, (list, tuple)) else [process]
-        if not tables or not all(isinstance(entry, dict) for entry in tables):
-            raise ParameterError("process", "process is not a table; allowed: [process] or several [[process]]")
+        tables, schemes = _tables("process", table["process"]), _tables("scheme", table.get("scheme", CHAIN))
         cost = table.get("cost", {})
         if not isinstance(cost, dict):
             raise ParameterError("cost", "cost is not a table; allowed: [cost] with c0, c_d, c_v, c_r, off")
         return Scenario(
             name=table.get("name", ""),
-            process=tuple(tables),
+            process=tables,
+            scheme=schemes,
             cost=cost,
             kappa=table.get("kappa"),
             windows=table.get("windows", DEFAULT_WINDOWS),
@@ -144,6 +138,7 @@ class Scenario:
         plain = {
             "name": _name(self.name),
             "process": tuple(_decimals(entry) for entry in self.process),
+            "scheme": tuple(_decimals(entry) for entry in self.scheme),
             "cost": _decimals(self.cost),
             "kappa": _kappas(self.kappa) if self.kappa is not None else None,
             "windows": _whole("windows", self.windows, 1, WINDOWS_LIMIT),
@@ -160,6 +155,8 @@ class Scenario:
         own["method"] = self.method
         own["kappa"] = list(self.kappa) if self.kappa is not None else None
         own["process"] = [_json(entry) for entry in self.process]
+        if self.scheme != (CHAIN,):  # a run of chains is the same run as before there were others
+            own["scheme"] = [_json(entry) for entry in self.scheme]
         own["cost"] = _json(self.cost)
         return own
 
@@ -172,7 +169,8 @@ class Scenario:
     def points(self) -> int:
         """Number of points of the grid, counted without making them."""
         processes = sum(grid.size(self._process_axes(i)[1]) for i in range(len(self.process)))
-        return processes * grid.size(self._cost_axes())
+        schemes = sum(grid.size(self._scheme_axes(i)[1]) for i in range(len(self.scheme)))
+        return processes * schemes * grid.size(self._cost_axes())
 
     def check_size(self, most: int = POINTS_LIMIT) -> None:
         """Raise `ParameterError` unless there are at most ``most`` points."""
@@ -186,9 +184,16 @@ class Scenario:
     def check(self, most: int = POINTS_LIMIT) -> None:
         """Raise `ParameterError` unless there are at most ``most`` points and each of them is valid."""
         self.check_size(most)
-        longest = max((max(kappas) for _, kappas in self.simulations()), default=0)
+        longest = max((max(kappas) for simulation, kappas in self.simulations() if simulation.chained), default=0)
         for cost in self.costs():
             cost.check_kappa(longest)
+        self._check_schemes()
+
+    def _check_schemes(self) -> None:
+        """Make every table of rounds once, so that what has no meaning is said before anything runs."""
+        costs = list(self.costs())
+        for simulation, kappas in self.simulations():
+            simulation.check(kappas, costs)
 
     def _is_list(self) -> bool:
         return len(self.process) > 1
@@ -205,6 +210,29 @@ class Scenario:
             axes[key] = [_json(value)] if whole else grid.axis(f"{prefix}.{key}", value, depth)
         return prefix, axes
 
+    def _scheme_axes(self, index: int) -> tuple[str, dict[str, Sequence[Any]]]:
+        """A list is one value where the scheme takes a list, else several."""
+        table = self.scheme[index]
+        prefix = f"scheme[{index}]" if len(self.scheme) > 1 else "scheme"
+        kind = table.get("type")
+        fields = Schemes.table[kind].model_fields if isinstance(kind, str) and kind in Schemes.table else {}
+        axes: dict[str, Sequence[Any]] = {}
+        for key, value in table.items():
+            whole = key == "type" or (key in fields and "tuple[" in str(fields[key].annotation))
+            axes[key] = [_json(value)] if whole else grid.axis(f"{prefix}.{key}", value, 0)
+        return prefix, axes
+
+    def _schemes(self) -> list[Scheme]:
+        out = []
+        for index in range(len(self.scheme)):
+            prefix, axes = self._scheme_axes(index)
+            for keys in grid.combinations(axes):
+                try:
+                    out.append(Schemes.make(**keys))
+                except ParameterError as error:
+                    raise error.under(prefix) from None
+        return out
+
     def _cost_axes(self) -> dict[str, Sequence[Any]]:
         depth = {"draft_table": 1, "verify_table": 1}
         return {key: grid.axis(f"cost.{key}", value, depth.get(key, 0)) for key, value in self.cost.items()}
@@ -219,6 +247,7 @@ class Scenario:
 
     def _make_simulations(self) -> Iterator[tuple[Simulation, tuple[int, ...]]]:
         seen: set[str] = set()
+        schemes = self._schemes()
         for index in range(len(self.process)):
             prefix, axes = self._process_axes(index)
             for keys in grid.combinations(axes):
@@ -227,12 +256,21 @@ class Scenario:
                     process = Processes.make(**keys)
                 except ParameterError as error:
                     raise error.under(prefix) from None
-                simulation = Simulation(process)
-                if simulation.id in seen:
-                    continue  # e.g. steps_after_full under start = "stationary", where it has no effect
-                seen.add(simulation.id)
                 process.check_method(self.method)
-                yield simulation, self.kappas_of(process)
+                for simulation in (Simulation(process, scheme) for scheme in schemes):
+                    if simulation.id in seen:
+                        continue  # e.g. steps_after_full under start = "stationary", where it has no effect
+                    seen.add(simulation.id)
+                    yield simulation, self.kappas_for(simulation)
+
+    def kappas_for(self, simulation: Simulation) -> tuple[int, ...]:
+        """κ at which a simulation is run; raises `ParameterError` if one cannot be asked."""
+        if simulation.chained:
+            return self.kappas_of(simulation.process)
+        if self.method != "simulate":
+            told = f'method = "{self.method}" is for chains; allowed with this scheme: "simulate"'
+            raise ParameterError("method", told)
+        return simulation.scheme.usual_kappas if self.kappa is None else self.kappa
 
     def _find_trace(self, keys: dict[str, Any]) -> None:
         path = keys.get("path")
@@ -263,38 +301,12 @@ class Scenario:
                 raise error.under("cost") from None
 
 
-def _read_text(path: Path) -> str:
-    try:
-        if path.is_dir():
-            raise ScenarioError(f"{path}: is a folder; allowed: a TOML file (or, to look at results, simspec show)")
-        if path.stat().st_size > LARGEST_FILE:
-            raise ScenarioError(f"{path}: is larger than {LARGEST_FILE:,} bytes; allowed: a TOML scenario")
-        return path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise ScenarioError(f"{path}: there is no such file") from None
-    except UnicodeDecodeError as error:
-        raise ScenarioError(f"{path}: is not text (byte {error.start} is not UTF-8); allowed: a TOML file") from None
-    except OSError as error:
-        raise ScenarioError(f"{path}: cannot be read ({error.strerror})") from None
-
-
-def _syntax_error(path: str | Path, text: str, message: str) -> str:
-    at = re.search(r"\(at line (\d+), column (\d+)\)", message)
-    lines = text.splitlines() or [""]
-    number = int(at.group(1)) if at else len(lines)  # otherwise "(at end of document)"
-    told = re.sub(r" [(]at .*", "", message)
-    line = lines[min(number, len(lines)) - 1]
-    hint = next((hint for pattern, hint in _HINTS if re.search(pattern, line)), "")
-    return f"{path}:{number}: is not valid TOML: {told}{hint}"
-
-
-def _line_of(key: str, lines: dict[str, int]) -> int | None:
-    while key:
-        for name in (key, f"{key}[0]"):
-            if name in lines:
-                return lines[name]
-        key = key.rpartition(".")[0]
-    return None
+def _tables(key: str, value: Any) -> tuple[dict[str, Any], ...]:
+    """One table or several."""
+    tables = value if isinstance(value, (list, tuple)) else [value]
+    if not tables or not all(isinstance(entry, dict) for entry in tables):
+        raise ParameterError(key, f"{key} is not a table; allowed: [{key}] or several [[{key}]]")
+    return tuple(tables)
 
 
 def _name(value: Any) -> str:

@@ -10,14 +10,14 @@ from typing import Any, Literal
 
 from simspec.model.base import Model
 from simspec.model.cost import Cost
+from simspec.model.draft_laws import draft_law
+from simspec.model.errors import ParameterError
+from simspec.model.forms import Rounds
 from simspec.model.identity import canonical_json
 from simspec.model.process import Process
-
-
-class Chain(Model):
-    """Drafting scheme: one chain of κ drafts per round, verified in one target pass (Leviathan et al. 2023)."""
-
-    type: Literal["chain"] = "chain"
+from simspec.model.rounds import RoundKind
+from simspec.model.schemes.chain import Chain
+from simspec.model.schemes.scheme import Scheme
 
 
 class Fixed(Model):
@@ -41,8 +41,43 @@ class Simulation:
     """
 
     process: Process
-    scheme: Chain = _CHAIN
+    scheme: Scheme = _CHAIN
     policy: Fixed = _FIXED
+
+    @property
+    def chained(self) -> bool:
+        """Whether drafts are one chain, which every process plays in a form of its own."""
+        return isinstance(self.scheme, Chain)
+
+    @property
+    def fresh(self) -> bool:
+        """Whether windows are counted as independent units, one run of the longest draft holding every κ."""
+        return self.chained and self.process.unit == "window"
+
+    def rounds(self, kappa: int) -> Rounds:
+        """How a round of the scheme goes on this process.
+
+        Raises
+        ------
+        ParameterError
+            The scheme has no meaning for this process, or for this κ.
+        """
+        table = self.scheme.rounds(draft_law(self.process, kappa), kappa)
+        table.check()
+        return table
+
+    def check(self, kappas: Sequence[int], costs: Sequence[Cost]) -> None:
+        """Raise `ParameterError` unless every round of the scheme can be played and priced; chains are checked by κ."""
+        for kappa in () if self.chained else kappas:
+            try:
+                for kind in self.rounds(kappa).kinds:
+                    for cost in costs:
+                        _check_price(kind, cost)
+            except ParameterError as error:
+                if error.key in Cost.model_fields:
+                    raise error.under("cost") from None
+                own = error.key not in ("kappa", "process", "process.type", "scheme")
+                raise error.under("scheme") if own else error from None
 
     def identity(self) -> dict[str, Any]:
         """What the id is the hash of."""
@@ -51,6 +86,9 @@ class Simulation:
             "scheme": self.scheme.identity(),
             "policy": self.policy.identity(),
         }
+
+    def __str__(self) -> str:
+        return str(self.process) if self.chained else f"{self.scheme} on {self.process}"
 
     @functools.cached_property
     def id(self) -> str:
@@ -72,8 +110,13 @@ class Simulation:
         return point_ids([self], [cost])[0]
 
 
+def _check_price(kind: RoundKind, cost: Cost) -> None:
+    if kind.price(cost) <= 0.0:
+        raise ParameterError("c_d", f"c_d = {cost.c_d:g} makes rounds without a pass free; allowed: c_d > 0 here")
+
+
 @functools.lru_cache(maxsize=64)
-def _canonical(part: Chain | Fixed) -> str:
+def _canonical(part: Scheme | Fixed) -> str:
     return canonical_json(part.identity())
 
 

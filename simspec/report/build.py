@@ -19,7 +19,8 @@ from simspec.report.points import Point, points
 from simspec.report.select import choose, shown, spread
 from simspec.report.summary import summary
 from simspec.report.verdicts import alarm, sentences, verdict_section
-from simspec.run.dataset import Dataset, read, with_interval
+from simspec.run.best_table import with_interval
+from simspec.run.dataset import Dataset, read
 from simspec.text import kappa_set, number, plural
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from simspec.report.draw import (
     render,
 )
 from simspec.report.points import Exact, Point
-from simspec.run.dataset import with_interval
+from simspec.run.best_table import with_interval
 from simspec.text import kappa_set, number
 
 if TYPE_CHECKING:

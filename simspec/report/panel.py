@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from simspec.model import Cost
 from simspec.report.draw import BLUE, INK, ORANGE, SOFT, VERMILION, WIDTH, few_ticks, fit, place, render
 from simspec.report.points import Point, construction, short_name
-from simspec.run.dataset import with_interval
+from simspec.run.best_table import with_interval
 from simspec.text import kappa_set, number
 
 if TYPE_CHECKING:

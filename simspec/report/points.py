@@ -83,6 +83,8 @@ class Point:
     @functools.cached_property
     def process(self) -> Process | None:
         """The process itself; None if this version does not know it."""
+        if self.scheme:  # what is known of its windows is not what is known of the scheme's rounds
+            return None
         try:
             return Processes.make(type=self.kind, **self.parameters)
         except SimspecError:
@@ -107,13 +109,26 @@ class Point:
 
     @property
     def what(self) -> str:
-        """The process in words, without its label."""
-        return describe(self.kind, self.parameters)
+        """Process and scheme in words, without the label."""
+        return self._with_scheme(describe(self.kind, self.parameters))
+
+    @property
+    def scheme(self) -> str:
+        """The drafting scheme in words; empty for a chain."""
+        first = self.rows[0] if self.rows else {}
+        kind = first.get("scheme")
+        if not isinstance(kind, str) or kind == "chain":
+            return ""
+        own = json.loads(first.get("scheme_parameters") or "{}")
+        return " ".join([kind, *(f"{key} = {_short(value)}" for key, value in own.items())])
+
+    def _with_scheme(self, text: str) -> str:
+        return f"{text}; {self.scheme}" if self.scheme else text
 
     @property
     def name(self) -> str:
-        """The label if there is one, else the process in words."""
-        return self.label or self.what
+        """The label if there is one, else the process in words; with the scheme."""
+        return self._with_scheme(self.label) if self.label else self.what
 
     @property
     def price(self) -> str:
@@ -132,7 +147,7 @@ class Point:
         """What stays the same while rates are varied: type, label and all parameters that are not rates."""
         rest = {key: value for key, value in self.parameters.items() if not isinstance(value, (float, list))}
         label = self.label if isinstance(self.parameters.get("alpha"), float) else ""
-        return self.kind, json.dumps([label, rest], sort_keys=True)
+        return self.kind, json.dumps([label, rest, self.scheme], sort_keys=True)
 
 
 @dataclass(frozen=True)

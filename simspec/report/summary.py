@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from simspec.report.page import paragraph, table
 from simspec.report.points import Point
 from simspec.report.select import shown, spread
-from simspec.run.dataset import with_interval
+from simspec.run.best_table import with_interval
 from simspec.text import kappa_set, number
 
 MOST = 500

@@ -109,7 +109,8 @@ def values(table: pa.Table, name: str) -> np.ndarray:
 
 def _plain(part: pa.Array) -> np.ndarray:
     if pa.types.is_dictionary(part.type):
-        return np.array(part.dictionary.to_pylist(), object)[_numbers_of(part.indices).astype(np.int64)]
+        known, numbers = np.array([*part.dictionary.to_pylist(), None], object), _numbers_of(part.indices)
+        return known[np.where(np.isnan(numbers), -1, numbers).astype(np.int64)]
     return _numbers_of(part) if pa.types.is_primitive(part.type) else np.array(part.to_pylist(), object)
 
 

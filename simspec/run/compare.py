@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simspec.kernels.tally import SUMS
-from simspec.model import Cost, DatasetError, ParameterError, Processes, SimspecError
+from simspec.model import Cost, DatasetError, ParameterError, Processes, Schemes, SimspecError, Simulation
 from simspec.run.comparison import Comparison, LeftOut, Row
 from simspec.run.dataset import Dataset
 from simspec.run.layout import USUAL_ROUNDS
@@ -175,6 +175,7 @@ class Matching:
         for quantity in stats.WINDOW_QUANTITIES:
             self._test(quantity, group, None, first, second, both, None)
         mine = self.points["simulation_id"].isin(ids)
+        mine &= self.points["scheme"] == "chain"  # prices of other schemes are those of kinds of rounds, not of sums
         for _, points in self.points[mine].groupby([*COST, "cost_tables"], observed=True):
             first_point = points.iloc[0]
             if first_point["cost_tables"] != "{}":  # priced by κ, not by sums: their counts are compared above
@@ -211,7 +212,8 @@ def _sizes(side: str, own: Units) -> dict[str, Any]:
 
 def _name(row: Any) -> str:
     try:
-        return str(Processes.make(type=row["process"], label=row["label"], **json.loads(row["parameters"])))
+        process = Processes.make(type=row["process"], label=row["label"], **json.loads(row["parameters"]))
+        return str(Simulation(process, Schemes.make(type=row["scheme"], **json.loads(row["scheme_parameters"]))))
     except (SimspecError, ValueError, TypeError):  # of a process this version does not know
         return f"{row['label'] or row['process']} {row['simulation_id'][:12]}"
 

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simspec.model import DatasetError, Scenario
+from simspec.run.best_table import PRICES, best_table
 from simspec.run.columns import rows_of, values
 from simspec.run.rounds import read_rounds
 from simspec.run.schema import SCHEMA_VERSION, TABLES
 from simspec.run.store import MANIFEST
-from simspec.text import clean, kappa_set, number, plural, table
+from simspec.text import clean, plural
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-PRICES = ("c0", "c_d", "c_v", "c_r", "off")
-_KINDS = (*PRICES, "process", "parameters")
+_KINDS = (*PRICES, "process", "parameters", "scheme")
 
 
 _INTERVALS = """\
@@ -186,7 +186,8 @@ class Dataset:
         """What all points have together: the different prices, and pairs of process and parameters."""
         column = {name: values(self._estimates_table, name)[self._best_rows[0]].tolist() for name in _KINDS}
         return {name: set(column[name]) for name in PRICES} | {
-            "parameters": set(zip(column["process"], column["parameters"], strict=True))
+            "parameters": set(zip(column["process"], column["parameters"], strict=True)),
+            "scheme": set(column["scheme"]),
         }
 
     @property
@@ -221,93 +222,20 @@ class Dataset:
 
 
 def _read_part(file: Path, schema: pa.Schema) -> pa.Table:
-    """One file in today's schema; files written otherwise go to the general reader, which imports pandas."""
+    """One file in today's schema, columns it lacks being null; else the general reader, which imports pandas."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(file) as opened:
-        if opened.schema_arrow.equals(schema):
-            return pa.Table.from_arrays(opened.read().columns, schema=schema)
+        stored = opened.schema_arrow
+        if [field.name for field in schema if field.name in stored.names] == stored.names and all(
+            schema.field(field.name).type == field.type for field in stored
+        ):
+            columns = dict(zip(stored.names, opened.read().columns, strict=True))
+            rows = opened.metadata.num_rows
+            every = [columns.get(field.name, pa.nulls(rows, field.type)) for field in schema]
+            return pa.Table.from_arrays(every, schema=schema)
     return pq.read_table(file, schema=schema)
-
-
-def best_table(records: list[dict[str, Any]], kinds: dict[str, set[Any]]) -> str:
-    """Text table of `Dataset.best_records`; parameters that all rows of a process share stand above it."""
-    names, shared = _process_names(records, kinds["parameters"])
-    varies = [key for key in PRICES if key == "c_d" or len(kinds[key]) > 1]
-    dear_off = kinds["off"] != {1.0}
-    rows = []
-    for name, row in zip(names, records, strict=True):
-        star = f"{row['kappa_star']}{' (largest run)' if row['at_kappa_max'] else ''}"
-        rows.append(
-            [
-                name,
-                *(f"{row[key]:g}" for key in varies),
-                f"off ({row['kappa_star']})" if row["off_is_better"] else star,
-                kappa_set(row["indistinguishable_kappas"]),
-                kappa_set(row["within_2pct_kappas"]),
-                with_interval(row, "speedup"),
-                number(row["speedup_exact"]),
-                *([f"{row['speedup'] * row['off']:.4f}"] if dear_off else []),
-                number(row["mean_tokens"]),
-                number(row["p_zero_accepted"]),
-            ]
-        )
-    header = ["process", *varies, "best κ", "tied κ", "within 2%", "speed-up", "exact"]
-    header += [*(["against off"] if dear_off else []), "E[tokens]", "P(A=0)"]
-    return "\n".join([*shared, table(header, rows)])
-
-
-def with_interval(row: dict[str, Any], name: str) -> str:
-    """An estimate and its interval; an exact value alone.
-
-    Examples
-    --------
-    >>> row = {"method": "simulate", "speedup": 1.5, "speedup_low": 1.4, "speedup_high": 1.6}
-    >>> with_interval(row, "speedup"), with_interval(row | {"method": "exact"}, "speedup")
-    ('1.5000 [1.4000, 1.6000]', '1.5000')
-    """
-    if row.get("method") == "exact":
-        return number(row[name])
-    return f"{number(row[name])} [{number(row[f'{name}_low'])}, {number(row[f'{name}_high'])}]"
-
-
-def _process_names(records: list[dict[str, Any]], every: set[tuple[str, str]]) -> tuple[list[str], list[str]]:
-    """A short name per row, and a line per process type with what all points of that type have in common."""
-    parameters = [json.loads(record["parameters"]) for record in records]
-    seen: dict[tuple[str, str], set[str]] = {}
-    for kind, text in every:
-        for key, value in json.loads(text).items():
-            seen.setdefault((kind, key), set()).add(str(value))
-    common = {where for where, values in seen.items() if len(values) == 1 and where[1] not in ("alpha", "rho")}
-    names = []
-    for record, own in zip(records, parameters, strict=True):
-        inside = _short_all({key: value for key, value in own.items() if (record["process"], key) not in common})
-        names.append(record["label"] or " ".join([record["process"], *inside]))
-    lines = []
-    for kind in dict.fromkeys(record["process"] for record in records):
-        own = next(p for record, p in zip(records, parameters, strict=True) if record["process"] == kind)
-        inside = _short_all({key: value for key, value in own.items() if (kind, key) in common})
-        if inside:
-            lines.append(f"every {kind} here has {', '.join(inside)}")
-    return names, [*lines, ""] if lines else []
-
-
-def _short_all(parameters: dict[str, Any]) -> list[str]:
-    """``alpha=0.7 rho=0.3 carry(1, 2)``: the boundary between windows in one word."""
-    own = dict(parameters)
-    reject, full = own.pop("steps_after_reject", None), own.pop("steps_after_full", None)
-    out = [_short(key, value) for key, value in own.items() if key != "start"]
-    if "start" in own or reject is not None or full is not None:
-        steps = "" if reject is None and full is None else f"({'·' if reject is None else reject}, {full or '·'})"
-        out.append(f"{own.get('start', 'carry')}{steps}")
-    return out
-
-
-def _short(key: str, value: Any) -> str:
-    if isinstance(value, list):
-        return f"{len(value)} values of {key}"
-    return f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
 
 
 def read(path: str | Path) -> Dataset:

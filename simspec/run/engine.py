@@ -18,6 +18,7 @@ from simspec.kernels import lower
 from simspec.kernels.draw import draw_runs
 from simspec.kernels.forms import Form, FreshRow, Steps
 from simspec.kernels.jit import DISABLED
+from simspec.kernels.lower_schemes import KindTally, SchemeForm, join_kinds, scheme_form, tally_of
 from simspec.kernels.tally import Folded, Tally
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import ParameterError, Process, SimspecError, Simulation, Trace
@@ -57,15 +58,27 @@ class Job:
     def layout(self) -> Layout:
         if isinstance(self.process, Trace):
             return trace_layout(self.process, self.windows, max(self.kappas))
-        if self.process.unit == "window":
+        if self.simulation.fresh:
             return layout(self.process, self.windows, self.kappas, LANES // 2)
         return layout(self.process, self.windows, self.kappas)
 
     @property
     def keys(self) -> np.ndarray:
         """Stream keys; they know the process and the seed, and neither κ nor policy nor cost."""
-        domain = "windows" if self.method == "simulate" else self.method
+        domain = self.method
+        if self.method == "simulate":
+            domain = "windows" if self.simulation.chained else "rounds"
         return stream_keys(self.seed, self.simulation.process_id, domain)
+
+    def scheme_form(self, kappa: int) -> SchemeForm:
+        """The scheme as integers, made once."""
+        if kappa not in self._scheme_forms:
+            self._scheme_forms[kappa] = scheme_form(self.simulation.rounds(kappa))
+        return self._scheme_forms[kappa]
+
+    @functools.cached_property
+    def _scheme_forms(self) -> dict[int, SchemeForm]:
+        return {}
 
     def pieces(self) -> list[range]:
         """Ranges of chunks that make one piece of work each."""
@@ -74,7 +87,7 @@ class Job:
         plan = self.layout
         per_chunk = LANES * (plan.rounds or self.windows // plan.lanes + 1)
         most = FRESH_PIECE_WINDOWS
-        if self.process.unit != "window":
+        if not self.simulation.fresh:
             most, per_chunk = PIECE_WINDOWS, per_chunk * len(self.kappas)
         step = max(1, most // per_chunk)
         return [range(first, min(first + step, plan.chunks)) for first in range(0, plan.chunks, step)]
@@ -86,10 +99,19 @@ def play(job: Job, chunks: Iterable[int]) -> Sequence[Tally]:
         job.process.check_method(job.method)
         longest = max(job.kappas)
         return Folded(draw_runs(form_of(job.process, longest), job.keys, job.windows, longest)[None, :], job.kappas)
+    if not job.simulation.chained:
+        return [_play_scheme(job, kappa, list(chunks)) for kappa in job.kappas]
     runs = _play_once(job, form_of(job.process, max(job.kappas)), list(chunks))
     if runs is not None:
         return Folded(runs, job.kappas)
     return [_play_each(job, form_of(job.process, kappa), kappa, list(chunks)) for kappa in job.kappas]
+
+
+def _play_scheme(job: Job, kappa: int, chunks: list[int]) -> KindTally:
+    """Rounds by the table of a scheme."""
+    plan, form = job.layout, job.scheme_form(kappa)
+    played = [players().scheme_counts(form, job.keys, c, plan.lanes_of(c), plan.rounds) for c in chunks]
+    return tally_of(form.kinds, np.concatenate(played), kappa)
 
 
 def _play_once(job: Job, form: Form, chunks: list[int]) -> np.ndarray | None:
@@ -123,6 +145,9 @@ def _play_each(job: Job, form: Form, kappa: int, chunks: list[int]) -> Tally:
 
 def join(parts: Sequence[Tally]) -> Tally:
     """One tally from those of successive chunks."""
+    kinds = [part for part in parts if isinstance(part, KindTally)]
+    if kinds:
+        return join_kinds(kinds)
     histogram = np.sum([t.histogram for t in parts], axis=0)
     return Tally(parts[0].kappa, np.concatenate([t.sums for t in parts]), histogram)
 
@@ -186,7 +211,7 @@ def _handfuls(jobs: Iterable[Job], order: Callable[[list[range]], list[range]] |
     load = 0
     for number, job in enumerate(jobs):
         pieces = order(job.pieces()) if order else job.pieces()
-        each = job.windows * (1 if job.process.unit == "window" else len(job.kappas)) // len(pieces)
+        each = job.windows * (1 if job.simulation.fresh else len(job.kappas)) // len(pieces)
         each = each if job.method == "simulate" else 0
         for chunks in pieces:
             hand.append(_Piece(number, job, chunks))
@@ -235,7 +260,11 @@ def _collect(pieces: list[_Piece], progress: Progress | None, keep_going: bool) 
 
 def warm(jobs: Iterable[Job], progress: Progress | None = None) -> None:
     """Compile (or load from the cache) the kernels that ``jobs`` need, and say so."""
-    kinds = {(job.process.type, job.process.unit): job for job in jobs if job.method == "simulate"}
+    kinds = {}
+    for job in jobs:
+        if job.method == "simulate":
+            chained = job.simulation.chained
+            kinds[(job.process.type, job.process.unit) if chained else ("schemes", "")] = job
     for (kind, _), job in kinds.items():
         if progress is not None:
             progress.say(f"preparing the kernel for {kind} (compiled once, then kept on disk)")

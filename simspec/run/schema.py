@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 WHOLE_CHUNK = -1
 """The lane of a row that holds a whole chunk, since its windows are independent."""
@@ -83,13 +83,15 @@ ESTIMATES = _schema(
         ("rho", pa.float64(), "the process' rho; null where it has none"),
         ("parameters", _WORD, "all parameters of the process as canonical JSON"),
         ("label", _WORD, "the label given in the scenario"),
+        ("scheme", _WORD, "drafting scheme: chain, tree, stop, …"),
+        ("scheme_parameters", _WORD, "all parameters of the scheme as canonical JSON; {} for a chain"),
         ("c0", pa.float64(), "cost of the target pass of a round, in plain target steps"),
         ("c_d", pa.float64(), "cost of one draft token"),
         ("c_v", pa.float64(), "cost of verifying one more token"),
         ("c_r", pa.float64(), "cost of a round with a rejection"),
         ("off", pa.float64(), "cost of one token without speculation"),
         ("cost_tables", _WORD, "draft_table and verify_table as canonical JSON; {} without"),
-        ("kappa", pa.int16(), "draft length (γ, num_speculative_tokens)"),
+        ("kappa", pa.int16(), "draft length (γ, num_speculative_tokens); nodes of a tree, most drafts of a stop"),
         ("windows", pa.int64(), "rounds asked for"),
         ("rounds", pa.int64(), "rounds run; 0 for exact values"),
         (
@@ -107,6 +109,9 @@ ESTIMATES = _schema(
         *_with_interval(
             "alpha_examined", "accepted ÷ examined drafts; the parameter alpha only for independent drafts"
         ),
+        ("mean_drafted", pa.float64(), "drafted tokens verified per round; the target pass is one wider"),
+        ("mean_steps", pa.float64(), "draft steps per round: drafts of a chain, levels of a tree"),
+        ("mean_wasted", pa.float64(), "drafted tokens per round that are not emitted"),
         ("tokens_p05", pa.float64(), "5% quantile of the tokens of one round, A + 1"),
         ("tokens_p50", pa.float64(), "median of the tokens of one round"),
         ("tokens_p95", pa.float64(), "95% quantile of the tokens of one round"),

@@ -34,7 +34,9 @@ _N = SUMS.index("n")
 _UNIT = ["kappa", "chunk", "lane"]
 _ORIGIN = ["seed", "stream_version", "method"]
 _COUNT = ["drafted", "accepted", "count"]
-_WORDS = ["point_id", "simulation_id", "process", "parameters", "label", "method"]
+_WORDS = ["point_id", "simulation_id", "process", "parameters", "label", "method", "scheme", "scheme_parameters"]
+_OF_BEFORE = {"method": "simulate", "scheme": "chain", "scheme_parameters": "{}"}
+"""Columns that files of before there were several lack, and what they would say."""
 _POINT = [*_WORDS, *COST, "cost_tables"]
 
 
@@ -70,8 +72,9 @@ class Side:
         try:
             stored = pq.read_schema(part).names
             frame: pd.DataFrame = pq.read_table(part, columns=[c for c in columns if c in stored]).to_pandas()
-            if "method" in columns and "method" not in stored:  # of before there were several
-                frame["method"] = "simulate"
+            for name, usual in _OF_BEFORE.items():
+                if name in columns and name not in stored:
+                    frame[name] = usual
             return frame[columns]
         except (pa.ArrowException, OSError, KeyError, ValueError) as error:
             why = clean(str(error).strip().split("\n")[0])

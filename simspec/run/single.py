@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from simspec.kernels.tally import Tally
-from simspec.model import Cost, Process, Scenario, Simulation
-from simspec.run.dataset import with_interval
+from simspec.model import Cost, Process, Scenario, Scheme, Simulation
+from simspec.run.best_table import with_interval
 from simspec.run.engine import Job, run_jobs
 from simspec.run.known import laws_of
 from simspec.run.tables import Block, estimate_table
@@ -72,7 +72,7 @@ class SimulationResult:
             )
         first = self._table.slice(0, 1).to_pylist()[0]
         how = _HOW[self.job.method].format(rounds=first["rounds"], seed=self.job.seed)
-        head = f"{self.job.process}; {self.cost}; {how}"
+        head = f"{self.job.simulation}; {self.cost}; {how}"
         level = "" if self.job.method == "exact" else f" [{self.level:.0%}]"
         header = ["κ", f"speed-up{level}", "E[tokens]", "P(A=0)", "P(A=κ)", ""]
         return f"{head}\n\n{table(header, rows)}"
@@ -93,14 +93,18 @@ def run_single(
     level: float,
     threads: int | None = None,
     method: str = "simulate",
+    scheme: Scheme | None = None,
 ) -> SimulationResult:
     """Simulate one process at one cost; every argument is checked as in a scenario file."""
     asked = {"name": "one", "process": {"type": "iid", "alpha": 0.5}, "kappa": kappas, "method": method}
     scenario = Scenario.from_dict({**asked, "windows": windows, "seed": seed, "level": level})
     process.check_method(scenario.method)
-    chosen = scenario.kappas_of(process)
-    cost.check_kappa(max(chosen))
-    job = Job(Simulation(process), chosen, scenario.windows, scenario.seed, method=scenario.method)
+    simulation = Simulation(process) if scheme is None else Simulation(process, scheme)
+    chosen = scenario.kappas_for(simulation)
+    simulation.check(chosen, [cost])
+    if simulation.chained:
+        cost.check_kappa(max(chosen))
+    job = Job(simulation, chosen, scenario.windows, scenario.seed, method=scenario.method)
     if scenario.method == "exact":
         return SimulationResult(job, cost, [], scenario.level, laws_of(job))
     ((_, tallies),) = run_jobs([job], threads)

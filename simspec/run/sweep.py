@@ -10,7 +10,7 @@ from typing import Any
 
 from simspec.kernels.tally import Tally
 from simspec.kernels.words import STREAM_VERSION
-from simspec.model import Cost, DatasetError, Scenario, Trace
+from simspec.model import Cost, DatasetError, ParameterError, Scenario, Trace
 from simspec.model.scenario import POINTS_LIMIT
 from simspec.model.trace import content_hash
 from simspec.run import store
@@ -81,6 +81,7 @@ class Plan:
         rounds = seconds = 0.0
         for job in self.jobs:
             plan, kind = job.layout, f"{job.process.type} {job.process.unit} {job.layout.generations > 0}"
+            kind = kind if job.simulation.chained else job.simulation.scheme.type
             if kind not in known:
                 known[kind] = _sample(job)
             per_generation, each = known[kind]
@@ -116,7 +117,7 @@ def _rows(job: Job) -> int:
     """Rows of the chunks table per κ: lanes, whole chunks of fresh windows, or one draw; none of exact values."""
     if job.method != "simulate":
         return int(job.method == "multinomial")
-    return job.layout.chunks if job.process.unit == "window" else job.layout.lanes
+    return job.layout.chunks if job.simulation.fresh else job.layout.lanes
 
 
 def _sample(job: Job) -> tuple[float, float]:
@@ -188,6 +189,8 @@ def sweep(
     """
     if recording is not None:
         recording.check(scenario.method)
+        if not all(simulation.chained for simulation, _ in scenario.simulations()):
+            raise ParameterError("record", "record lists rounds of chains only; allowed: no [scheme] but chain")
     folder = Path(output) if output is not None else Path("results") / scenario.name
     todo = plan(scenario, most)
     manifest = _open_folder(folder, scenario, todo)

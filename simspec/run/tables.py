@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 from collections import defaultdict
@@ -13,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from simspec.kernels.lower_schemes import KindTally
 from simspec.kernels.tally import SUMS, Folded, Tally
 from simspec.kernels.words import LANES, STREAM_VERSION
-from simspec.model import Cost, Process
+from simspec.model import Cost, ParameterError, Process, Simulation
 from simspec.model.identity import canonical_json
 from simspec.model.simulation import point_ids
 from simspec.run.columns import column, words
@@ -26,6 +28,7 @@ from simspec.stats.known import known_estimates
 from simspec.stats.point import priced_estimates, window_estimates
 from simspec.theory.law import WindowLaw
 from simspec.theory.routes import has_route, route_of, speedups
+from simspec.theory.scheme_routes import scheme_law
 
 SLAB = 2**17
 """Numbers per array of one step of arithmetic, so that a step stays in the cache and its overhead is shared."""
@@ -44,7 +47,7 @@ class Block:
     @property
     def fresh(self) -> bool:
         """Whether windows are independent."""
-        return self.job.process.unit == "window"
+        return self.job.simulation.fresh
 
     @functools.cached_property
     def runs(self) -> Ints:
@@ -62,7 +65,9 @@ class Block:
             kappas, priced = self.job.kappas, (self.level, id(self.costs))
             return (kappas[-1] + 1) * len(self.costs), len(kappas), "laws", self.fresh, kappas, *priced
         job, shape = self.job, self.runs.shape if self.fresh else self.tallies[0].sums.shape
-        return max(shape), len(job.kappas), shape, self.fresh, job.kappas, job.windows, self.level, id(self.costs)
+        kinds = tuple(t.kinds for t in self.tallies if isinstance(t, KindTally))
+        same = (shape, self.fresh, job.kappas, job.windows, self.level, id(self.costs), job.simulation.chained, kinds)
+        return max(shape), len(job.kappas), *same
 
 
 class Columns:
@@ -198,7 +203,7 @@ def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
     job, costs, level = slab[0].job, slab[0].costs, slab[0].level
     shape = (len(slab), len(costs), len(job.kappas))
     rows = shape[0] * shape[1] * shape[2]
-    exact = exact_speedups([block.job.process for block in slab], job.kappas, costs)
+    exact = _exact_speedups(slab)
     if slab[0].laws:
         values = known_estimates([block.laws for block in slab], exact, costs, level, slab[0].fresh)
     else:
@@ -219,7 +224,7 @@ def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
 
 def _priced(counts: Counts, costs: Sequence[Cost], level: float) -> dict[str, NDArray[Any]]:
     """Estimates at all costs, a few at a time."""
-    prices = Prices.of(costs, counts.kappas[-1])
+    prices = Prices.of(costs, counts.longest)
     step = max(1, SLAB // (counts.rounds.size // counts.rounds.shape[-1] * counts.weight.shape[-1]))
     found = [priced_estimates(counts, prices.part(slice(i, i + step)), level) for i in range(0, len(costs), step)]
     wide = [{name: _with_costs(value, part) for name, value in part.items()} for part in found]
@@ -236,6 +241,7 @@ def _with_costs(value: NDArray[Any], part: dict[str, NDArray[Any]]) -> NDArray[A
 def _of_processes(out: Columns, slab: Sequence[Block]) -> dict[str, NDArray[Any]]:
     """What the columns say of the process, (simulations, 1)."""
     processes = [block.job.process for block in slab]
+    schemes = [block.job.simulation.scheme for block in slab]
     parameters = [process.parameters() for process in processes]
     columns: dict[str, NDArray[Any]] = {
         "simulation_id": out.codes("simulation_id", (block.job.simulation.id for block in slab)),
@@ -244,6 +250,8 @@ def _of_processes(out: Columns, slab: Sequence[Block]) -> dict[str, NDArray[Any]
         "rho": _numbers(own.get("rho") for own in parameters),
         "parameters": out.codes("parameters", map(canonical_json, parameters)),
         "label": out.codes("label", (process.label for process in processes)),
+        "scheme": out.codes("scheme", (scheme.type for scheme in schemes)),
+        "scheme_parameters": out.codes("scheme_parameters", (canonical_json(one.parameters()) for one in schemes)),
     }
     return {name: value[:, None] for name, value in columns.items()}
 
@@ -251,6 +259,33 @@ def _of_processes(out: Columns, slab: Sequence[Block]) -> dict[str, NDArray[Any]
 def _numbers(values: Iterable[object]) -> NDArray[np.float64]:
     """Numbers of a column; NaN (stored as null) where a process has none (a trace's alpha is a column's name)."""
     return np.array([value if isinstance(value, float) else np.nan for value in values])
+
+
+def _exact_speedups(slab: Sequence[Block]) -> NDArray[np.float64]:
+    job, costs = slab[0].job, slab[0].costs
+    if job.simulation.chained:
+        return exact_speedups([block.job.process for block in slab], job.kappas, costs)
+    return np.array([scheme_speedups(block.job.simulation, job.kappas, costs) for block in slab])
+
+
+def scheme_speedups(simulation: Simulation, kappas: Sequence[int], costs: Sequence[Cost]) -> NDArray[np.float64]:
+    """Speed-ups of the exact route of a scheme, (costs, κ); NaN where there is none.
+
+    Examples
+    --------
+    >>> from simspec.model import Iid
+    >>> from simspec.model.schemes import Tree
+    >>> scheme_speedups(Simulation(Iid(alpha=0.5), Tree(misses=(0.4,))), [0, 2], [Cost()]).tolist()
+    [[1.0, 1.75]]
+    """
+    out = np.full((len(costs), len(kappas)), np.nan)
+    for j, kappa in enumerate(kappas):
+        with contextlib.suppress(ParameterError):  # a scheme or a price without an exact route
+            law = scheme_law(simulation.scheme, simulation.process, kappa)
+            for i, cost in enumerate(costs):
+                with contextlib.suppress(ParameterError):
+                    out[i, j] = law.speedup(cost)
+    return out
 
 
 def exact_speedups(processes: Sequence[Process], kappas: Sequence[int], costs: Sequence[Cost]) -> NDArray[np.float64]:

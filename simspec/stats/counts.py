@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simspec.kernels.lower_schemes import KindTally
 from simspec.kernels.tally import SUMS, Tally
 from simspec.model import Cost
 from simspec.stats.intervals import Floats, Ratio, effective_trials, proportion, ratio
@@ -43,6 +44,8 @@ class Counts:
         How often each occurred; 0 in the padding.
     fresh : bool
         Whether windows are independent (then proportions use windows as trials).
+    kinds : Kinds, optional
+        What the rounds of a scheme were, where it is no chain; cells are then kinds.
     """
 
     kappas: tuple[int, ...]
@@ -52,6 +55,7 @@ class Counts:
     accepted: Ints
     rounds: Ints
     fresh: bool
+    kinds: Kinds | None = None
 
     @staticmethod
     def of(tallies: Sequence[Tally], fresh: bool) -> Counts:
@@ -66,9 +70,10 @@ class Counts:
         """
         many = Counts.stack([tallies], fresh)
         lead = (0, 0)
-        return Counts(
-            many.kappas, many.sums[lead], many.weight[(*lead, 0)], many.drafted, many.accepted, many.rounds[lead], fresh
-        )
+        kinds = None if many.kinds is None else replace(many.kinds, by_unit=many.kinds.by_unit[lead])
+        weight = many.weight[(*lead, 0)]
+        rounds = many.rounds[lead]
+        return Counts(many.kappas, many.sums[lead], weight, many.drafted, many.accepted, rounds, fresh, kinds)
 
     @staticmethod
     def stack(simulations: Sequence[Sequence[Tally]], fresh: bool) -> Counts:
@@ -77,8 +82,12 @@ class Counts:
         if fresh:
             return Counts.windows(kappas, np.stack([own[-1].histogram[-1] for own in simulations]))
         sums = np.stack([[t.sums for t in own] for own in simulations])[:, None]
+        one = np.ones((1, 1, 1, sums.shape[-2]), np.int64)
+        if isinstance(simulations[0][0], KindTally):
+            kinds = Kinds.of(simulations)
+            return Counts(kappas, sums, one, kinds.drafted, kinds.accepted, kinds.by_unit.sum(axis=-2), fresh, kinds)
         drafted, accepted, rounds = _cells(simulations)
-        return Counts(kappas, sums, np.ones((1, 1, 1, sums.shape[-2]), np.int64), drafted, accepted, rounds, fresh)
+        return Counts(kappas, sums, one, drafted, accepted, rounds, fresh)
 
     @staticmethod
     def windows(kappas: tuple[int, ...], runs: Ints) -> Counts:
@@ -106,9 +115,37 @@ class Counts:
         """One column summed over units, (…, κ)."""
         return np.asarray(self.totals[..., SUMS.index(name)])
 
+    @property
+    def longest(self) -> int:
+        """Most drafts, draft steps or verified tokens of a round: how far prices are asked for."""
+        return self.kappas[-1] if self.kinds is None else max(self.kappas[-1], self.kinds.longest)
+
+    @property
+    def cell_tokens(self) -> Ints:
+        """Tokens of each kind of round, (κ, cells)."""
+        return self.accepted + 1 if self.kinds is None else self.kinds.tokens
+
+    @property
+    def mean_steps(self) -> Floats:
+        """Draft steps per round, (…, κ): those beside the target pass too."""
+        if self.kinds is None:
+            return np.asarray(self.total("drafted") / self.total("n"))
+        steps = (self.kinds.steps + self.kinds.beside) * self.rounds
+        return np.asarray(steps.sum(axis=-1) / self.total("n"))
+
+    def cell_costs(self, price: Prices) -> Floats:
+        """Cost of each kind of round, (…, κ, cells), … being that of the prices."""
+        if self.kinds is None:
+            return np.asarray(
+                price.base[..., self.drafted] + price.c_r[..., None, None] * (self.accepted < self.drafted)
+            )
+        return self.kinds.costs(price)
+
     def cost_by_unit(self, cost: Cost | Prices) -> Floats:
         """Cost of the rounds of each unit in plain target steps, (…, κ, units); (…, costs, κ, units) of `Prices`."""
-        price = cost if isinstance(cost, Prices) else Prices.of(cost, self.kappas[-1])
+        price = cost if isinstance(cost, Prices) else Prices.of(cost, self.longest)
+        if self.kinds is not None:
+            return np.asarray((self.kinds.by_unit @ self.kinds.costs(price)[..., None])[..., 0])
         n, drafted = self.by_unit("n"), self.by_unit("drafted")
         kappas = np.array(self.kappas)
         full = price.base[..., kappas]
@@ -246,6 +283,54 @@ def _cells(simulations: Sequence[Sequence[Tally]]) -> tuple[Ints, Ints, Ints]:
 
 
 @dataclass(frozen=True)
+class Kinds:
+    """Rounds of a scheme by kind: what `simspec.model.rounds.RoundKind` says of each, (κ, kinds), padded.
+
+    Attributes
+    ----------
+    drafted, accepted, steps, beside, rejected, tokens, waits : int64 array (κ, kinds)
+    by_unit : int64 array (…, κ, units, kinds)
+        Rounds of each unit; 0 in the padding.
+    """
+
+    drafted: Ints
+    accepted: Ints
+    steps: Ints
+    beside: Ints
+    rejected: Ints
+    tokens: Ints
+    waits: Ints
+    by_unit: Ints
+
+    @staticmethod
+    def of(simulations: Sequence[Sequence[Any]]) -> Kinds:
+        """Those of simulations that play the same scheme on the same process: kinds are the same in all of them."""
+        most = max(len(own.kinds) for own in simulations[0])
+        names = ("drafted", "accepted", "steps", "beside", "rejected", "tokens", "waits")
+        columns = {name: np.zeros((len(simulations[0]), most), np.int64) for name in names}
+        columns["tokens"] += 1  # of the padding too: a cost is divided by it
+        for i, own in enumerate(simulations[0]):
+            for name, column in columns.items():
+                column[i, : len(own.kinds)] = [getattr(kind, name) for kind in own.kinds]
+        units = simulations[0][0].counts.shape[0]
+        by_unit = np.zeros((len(simulations), 1, len(simulations[0]), units, most), np.int64)
+        for j, tallies in enumerate(simulations):
+            for i, own in enumerate(tallies):
+                by_unit[j, 0, i, :, : len(own.kinds)] = own.counts
+        return Kinds(**columns, by_unit=by_unit)
+
+    @property
+    def longest(self) -> int:
+        """The largest index at which a price is asked for."""
+        return int(max(self.drafted.max(), self.steps.max(), self.beside.max()))
+
+    def costs(self, price: Prices) -> Floats:
+        """Cost of a round of each kind, (…, κ, kinds)."""
+        both = np.maximum(price.verify[..., self.drafted], price.draft[..., self.beside])
+        return np.asarray(price.draft[..., self.steps] + both * self.waits + price.c_r[..., None, None] * self.rejected)
+
+
+@dataclass(frozen=True)
 class Prices:
     """One cost, or several side by side, as arrays.
 
@@ -254,11 +339,15 @@ class Prices:
     base : float array (…, longest draft + 1)
         Cost of a round by drafts, without rollback.
     c_r, off : float array (…)
+    draft, verify : float array (…, longest draft + 1)
+        Cost of so many draft steps, and of the target pass over so many drafted tokens; NaN beyond a table.
     """
 
     base: Floats
     c_r: Floats
     off: Floats
+    draft: Floats
+    verify: Floats
 
     @staticmethod
     def of(cost: Cost | Sequence[Cost], longest: int) -> Prices:
@@ -270,19 +359,21 @@ class Prices:
         [[1.0, 1.5, 2.0], [1.0, 1.0, 1.0]]
         """
         if isinstance(cost, Cost):
-            many = Prices.of([cost], longest)
-            return Prices(many.base[0], many.c_r[0], many.off[0])
+            return Prices.of([cost], longest).part(0)
         drafts = np.arange(longest + 1.0)
         c0, c_d, c_v, c_r, off = np.array([tuple(one.numbers().values()) for one in cost]).T
-        base = (c0[:, None] + drafts * c_v[:, None]) + drafts * c_d[:, None]
+        verify, draft = c0[:, None] + drafts * c_v[:, None], drafts * c_d[:, None]
         for i, one in enumerate(cost):
-            if one.longest_draft is not None:
-                base[i] = [one.base(d) for d in range(longest + 1)]
-        return Prices(base, c_r, off)
+            for row, table in ((verify[i], one.verify_table), (draft[i], one.draft_table)):
+                if table is not None:
+                    row[:] = np.nan
+                    row[: len(table)] = table[: longest + 1]
+        return Prices(verify + draft, c_r, off, draft, verify)
 
-    def part(self, which: slice) -> Prices:
-        """Some of several costs."""
-        return Prices(self.base[which], self.c_r[which], self.off[which])
+    def part(self, which: slice | int) -> Prices:
+        """Some of several costs, or one of them."""
+        names = ("base", "c_r", "off", "draft", "verify")
+        return Prices(**{name: getattr(self, name)[which] for name in names})
 
 
 @dataclass(frozen=True)

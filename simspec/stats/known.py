@@ -59,10 +59,12 @@ def known_estimates(
     kappas = tuple(law.kappa for law in laws[0])
     found = {name: _stack(laws, name) for name in _MEANS}
     examined = _stack(laws, "mean_examined")
+    drafted = _stack(laws, "mean_drafted")
+    more = {"mean_drafted": drafted, "mean_steps": drafted, "mean_wasted": drafted - found["mean_accepted"]}
     found["alpha_examined"] = found["mean_accepted"] / np.where(examined > 0.0, examined, np.nan)
     found["mean_round_cost"] = _mean_costs(laws, costs)
     found["speedup"] = speed
-    out: dict[str, Any] = {"kappa": np.array(kappas), "rounds": np.array(0), "units": np.array(0)}
+    out: dict[str, Any] = {"kappa": np.array(kappas), "rounds": np.array(0), "units": np.array(0), **more}
     for name, value in found.items():
         out |= {name: value, f"{name}_low": value, f"{name}_high": value}
     out |= _quantiles(laws, Prices.of(costs, kappas[-1]), independent)
@@ -92,7 +94,9 @@ def _quantiles(laws: Laws, prices: Prices, independent: bool) -> dict[str, NDArr
     out = {f"tokens_p{share:02d}": value for share, value in zip(TOKEN_QUANTILES, found, strict=True)}
     drafted = np.array([[law.kappa] for law in laws[0]]) + 0 * accepted
     cut = np.array([[[law.p_cut is not None and bool(np.any(law.p_cut)) for law in own]] for own in laws])
-    priced = round_quantiles(drafted, np.minimum(accepted, drafted), rounds, prices)
+    kept = np.minimum(accepted, drafted)
+    spent = prices.base[..., drafted] + prices.c_r[..., None, None] * (kept < drafted)
+    priced = round_quantiles(spent, kept + 1, rounds)
     out |= {name: np.where(cut, np.nan, value) for name, value in priced.items()}
     nothing = np.full(cut.shape, np.nan)
     for share in TOKEN_COST_QUANTILES:

@@ -46,7 +46,9 @@ def window_estimates(counts: Counts, level: float) -> dict[str, Any]:
     examined = counts.total("accepted") + counts.total("rejected")
     own = ratio(accepted, accepted + rejected, weight)
     _put_proportion(out, "alpha_examined", counts, own, examined, level, dependent=True)
-    found = quantiles(counts.accepted + 1.0, counts.rounds, [share / 100 for share in TOKEN_QUANTILES])
+    out |= {"mean_drafted": counts.total("drafted") / n, "mean_steps": counts.mean_steps}
+    out["mean_wasted"] = out["mean_drafted"] - out["mean_accepted"]
+    found = quantiles(counts.cell_tokens * 1.0, counts.rounds, [share / 100 for share in TOKEN_QUANTILES])
     return out | {f"tokens_p{share:02d}": value for share, value in zip(TOKEN_QUANTILES, found, strict=True)}
 
 
@@ -81,7 +83,7 @@ def speedups(counts: Counts, cost: Cost | Prices) -> Ratio:
 
 def priced_estimates(counts: Counts, cost: Cost | Prices, level: float) -> dict[str, Any]:
     """Everything that depends on cost: name → array over κ, or one value for the point."""
-    price = cost if isinstance(cost, Prices) else Prices.of(cost, counts.kappas[-1])
+    price = cost if isinstance(cost, Prices) else Prices.of(cost, counts.longest)
     t, rare, c_r = student(level, counts.units), counts.rare(level), price.c_r[..., None]
     by_unit, tokens = counts.cost_by_unit(price), counts.by_unit("tokens")
     spent = ratio(by_unit, counts.by_unit("n"), counts.weight)
@@ -90,7 +92,7 @@ def priced_estimates(counts: Counts, cost: Cost | Prices, level: float) -> dict[
     _put(out, "mean_round_cost", spent.value, np.maximum(t * spent.error, c_r * rare.rejection), 0.0, np.inf)
     spare = _spare(speed, spent, rare, c_r)
     _put(out, "speedup", speed.value, np.maximum(t * speed.error, spare), 0.0, np.inf)
-    out.update(round_quantiles(counts.drafted, counts.accepted, counts.rounds, price))
+    out.update(round_quantiles(counts.cell_costs(price), counts.cell_tokens, counts.rounds))
     if counts.fresh:  # a unit is a round
         out.update({f"unit_token_cost_p{s:02d}": out[f"round_token_cost_p{s:02d}"] for s in TOKEN_COST_QUANTILES})
     else:
@@ -102,19 +104,16 @@ def priced_estimates(counts: Counts, cost: Cost | Prices, level: float) -> dict[
     return out
 
 
-def round_quantiles(
-    drafted: NDArray[np.int64], accepted: NDArray[np.int64], rounds: NDArray[Any], price: Prices
-) -> dict[str, Any]:
+def round_quantiles(spent: Floats, tokens: NDArray[np.int64], rounds: NDArray[Any]) -> dict[str, Any]:
     """Cost of one round, and over its own tokens: what a user sees between two bursts.
 
-    ``drafted`` and ``accepted`` are the kinds of rounds (κ, cells), ``rounds`` how often each occurs (…, κ, cells).
+    ``spent`` is the cost of the kinds of rounds (…, κ, cells), ``tokens`` what they emit (κ, cells), ``rounds`` how
+    often each occurs (…, κ, cells).
     """
-    rejected = accepted < drafted
-    spent = price.base[..., drafted] + price.c_r[..., None, None] * rejected
     out: dict[str, Any] = {}
     for name, values, shares in (
         ("round_cost", spent, COST_QUANTILES),
-        ("round_token_cost", spent / (accepted + 1), TOKEN_COST_QUANTILES),
+        ("round_token_cost", spent / tokens, TOKEN_COST_QUANTILES),
     ):
         found = quantiles(values, rounds, [share / 100 for share in shares])
         out |= {f"{name}_p{share:02d}": value for share, value in zip(shares, found, strict=True)}

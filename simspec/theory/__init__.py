@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         alpha_upper_chernoff,
     )
     from simspec.theory.best import Optimum, integer_kappa_for_share, optimum
+    from simspec.theory.best_trees import BestTree, best_accepted, best_tree, fastest_tree
     from simspec.theory.block import BlockLaw, block_verification
     from simspec.theory.brackets import block_bracket
     from simspec.theory.carried import window_start_full
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         kappa_star_continuous,
         speedup_continuous,
     )
+    from simspec.theory.confidence_stops import StoppedDraft, best_threshold, stopped_draft
     from simspec.theory.controller import (
         ControlledGeneration,
         LongRun,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
         threshold_kappas,
         threshold_plan,
     )
+    from simspec.theory.dynamic_trees import DynamicTree, dynamic_tree
     from simspec.theory.emission import EmissionTime, emission_time, tail_optimal_kappa
     from simspec.theory.estimators import Estimator, accepted_over_drafted, accepted_over_examined
     from simspec.theory.ewma import (
@@ -70,6 +73,7 @@ if TYPE_CHECKING:
         judged_variance_factor,
     )
     from simspec.theory.law import WindowLaw, mean_round_cost
+    from simspec.theory.lenience import LenientAcceptance, lenient_acceptance
     from simspec.theory.many_drafts import ManyDrafts, acceptance_by_draws, many_drafts_speedup, transport_programme
     from simspec.theory.multidraft import (
         MultiDraft,
@@ -79,9 +83,18 @@ if TYPE_CHECKING:
         recursive_rejection_distinct,
         top_candidates,
     )
+    from simspec.theory.overlapped import (
+        Overlapped,
+        draft_ahead,
+        draft_ahead_time,
+        overlapped_by_runs,
+        speculation_parallel,
+    )
     from simspec.theory.plans import Plan, optimal_plan
     from simspec.theory.rounds import generation_rounds
     from simspec.theory.routes import speedup, survival_curve, unit_counts, window
+    from simspec.theory.scheme_routes import SchemeLaw, depth_rates, matched_share, scheme_law, tree_of
+    from simspec.theory.self_drafts import self_draft_cost
     from simspec.theory.step_rates import (
         fluctuation_alpha_a,
         fluctuation_alpha_b,
@@ -102,29 +115,44 @@ if TYPE_CHECKING:
     from simspec.theory.tail_steps import tail_staircase
     from simspec.theory.tails import TailRisks, at_least_once, tail_risks
     from simspec.theory.text_correlation import AcceptanceCorrelation, acceptance_correlation, matching_chain
+    from simspec.theory.token_pools import PoolLaw, pool_law
     from simspec.theory.transport import Transport, transport_optimum, transport_optimum_distinct
+    from simspec.theory.tree_laws import TreeLaw, merged_tree, tree_law
+    from simspec.theory.two_models import BigLittleRates, BigLittleTurn, big_little, big_little_rates
     from simspec.theory.typical import TypicalAcceptance, typical_acceptance
+    from simspec.theory.unmasking import ParallelUnmasking, parallel_unmask, schedule_confidence, unmask_schedule
 
 __all__ = [
     "AcceptanceCorrelation",
+    "BestTree",
+    "BigLittleRates",
+    "BigLittleTurn",
     "BlockLaw",
     "ControlledGeneration",
     "CriticalAlpha",
+    "DynamicTree",
     "EmissionTime",
     "Estimate",
     "Estimator",
     "GenerationLaw",
+    "LenientAcceptance",
     "LongRun",
     "LookaheadStep",
     "ManyDrafts",
     "MultiDraft",
     "Optimum",
     "Overlap",
+    "Overlapped",
+    "ParallelUnmasking",
     "Plan",
+    "PoolLaw",
+    "SchemeLaw",
     "StopRules",
+    "StoppedDraft",
     "Surroundings",
     "TailRisks",
     "Transport",
+    "TreeLaw",
     "TypicalAcceptance",
     "WindowLaw",
     "acceptance_by_draws",
@@ -141,6 +169,11 @@ __all__ = [
     "alpha_upper_chernoff",
     "article",
     "at_least_once",
+    "best_accepted",
+    "best_threshold",
+    "best_tree",
+    "big_little",
+    "big_little_rates",
     "block_bracket",
     "block_verification",
     "break_even_alpha",
@@ -151,6 +184,10 @@ __all__ = [
     "controller_generation",
     "controller_long_run",
     "critical_alphas",
+    "depth_rates",
+    "draft_ahead",
+    "draft_ahead_time",
+    "dynamic_tree",
     "emission_time",
     "ewma_below",
     "ewma_deviation",
@@ -162,6 +199,7 @@ __all__ = [
     "expected_accepted",
     "expected_accepted_heads",
     "expected_accepted_random_rate",
+    "fastest_tree",
     "fluctuation_alpha_a",
     "fluctuation_alpha_b",
     "foresight_bound",
@@ -174,27 +212,38 @@ __all__ = [
     "k_seq",
     "kappa_for_share",
     "kappa_star_continuous",
+    "lenient_acceptance",
     "local_kappas",
     "lookahead_step",
     "many_drafts_speedup",
+    "matched_share",
     "matching_chain",
     "mean_round_cost",
+    "merged_tree",
     "most_variable_alpha",
     "naive_matching",
     "optimal_plan",
     "optimum",
     "overlap",
+    "overlapped_by_runs",
+    "parallel_unmask",
     "plan_of",
     "plug_in_kappas",
+    "pool_law",
     "recursive_rejection",
     "recursive_rejection_distinct",
     "renyi",
+    "schedule_confidence",
+    "scheme_law",
+    "self_draft_cost",
     "share_step_alpha",
+    "speculation_parallel",
     "speedup",
     "speedup_continuous",
     "staircase",
     "step_alpha",
     "stop_rules",
+    "stopped_draft",
     "surroundings",
     "survival_curve",
     "tail_optimal_kappa",
@@ -207,13 +256,27 @@ __all__ = [
     "transport_optimum",
     "transport_optimum_distinct",
     "transport_programme",
+    "tree_law",
+    "tree_of",
     "typical_acceptance",
     "unit_counts",
+    "unmask_schedule",
     "window",
     "window_start_full",
 ]
 
 _HOMES = {
+    "lenience": ("LenientAcceptance", "lenient_acceptance"),
+    "token_pools": ("PoolLaw", "pool_law"),
+    "scheme_routes": ("SchemeLaw", "depth_rates", "matched_share", "scheme_law", "tree_of"),
+    "dynamic_trees": ("DynamicTree", "dynamic_tree"),
+    "self_drafts": ("self_draft_cost",),
+    "overlapped": ("Overlapped", "draft_ahead", "draft_ahead_time", "overlapped_by_runs", "speculation_parallel"),
+    "unmasking": ("ParallelUnmasking", "parallel_unmask", "schedule_confidence", "unmask_schedule"),
+    "two_models": ("BigLittleRates", "BigLittleTurn", "big_little", "big_little_rates"),
+    "confidence_stops": ("StoppedDraft", "best_threshold", "stopped_draft"),
+    "tree_laws": ("TreeLaw", "merged_tree", "tree_law"),
+    "best_trees": ("BestTree", "best_accepted", "best_tree", "fastest_tree"),
     "alpha_bounds": (
         "alpha_bounds_from_half",
         "alpha_lower_bretagnolle_huber",

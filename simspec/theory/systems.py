@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
 from simspec.theory.law import FloatArray, moments
 from simspec.theory.ranges import EXACT_KAPPA_LIMIT, as_numbers, check_finite, check_least, check_range, check_whole
@@ -180,12 +181,31 @@ class LookaheadStep:
         Tokens of a good step, mean_best + 1.
     step_compression : float
         Tokens per step, a good step being one in ``period``.
+    candidates, period
+        As asked for.
     """
 
     pmf_best: FloatArray
     mean_best: float
     mean_tokens: float
     step_compression: float
+    candidates: int
+    period: float
+
+    def mean_cost(self, cost: Cost, window: int = 0) -> float:
+        """c0 + γ(G + window)·c_v + c_r·P(a token of the best candidate is rejected), in plain target steps.
+
+        Every step pays for its candidates and for the ``window`` in which new n-grams are made, good or not; a step
+        that is not good rejects them all.  There is no draft model, hence no c_d; c_v is 0 where the target pass is
+        bound by memory.
+        """
+        gamma = self.pmf_best.size - 1
+        rejected = (1.0 - float(self.pmf_best[-1]) / self.period) if gamma else 0.0
+        return cost.target_pass(gamma * (self.candidates + window)) + cost.c_r * rejected
+
+    def speedup(self, cost: Cost, window: int = 0) -> float:
+        """Tokens per step over the cost of one, against one plain target step."""
+        return self.step_compression / self.mean_cost(cost, window)
 
 
 def lookahead_step(alpha: float, gamma: int, candidates: int, period: float = 1.0) -> LookaheadStep:
@@ -229,7 +249,7 @@ def lookahead_step(alpha: float, gamma: int, candidates: int, period: float = 1.
     below = np.append((1.0 - np.power(alpha, np.arange(1.0, gamma + 1))) ** candidates, 1.0)  # P(best < j), j = 1 …
     pmf = np.diff(below, prepend=0.0)
     mean, _ = moments(pmf)
-    return LookaheadStep(pmf, mean, mean + 1.0, 1.0 + mean / period)
+    return LookaheadStep(pmf, mean, mean + 1.0, 1.0 + mean / period, candidates, period)
 
 
 def _rates(key: str, alphas: Sequence[float]) -> FloatArray:

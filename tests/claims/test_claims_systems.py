@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 
@@ -15,8 +16,10 @@ from simspec.claims.judge import STAGES, judge
 from simspec.claims.lab import Lab
 from simspec.claims.quantity import Formula
 from simspec.claims.random_pairs import Words
+from simspec.claims.scheme_quantity import SchemeMean
 from simspec.claims.setup import article_cost, one_draft_pays_from
 from simspec.model import Cost, Drift, Iid
+from simspec.model.schemes import Lookahead, Unmask
 
 MODULES = (dependence, control, regret, guides, systems, open_questions, literature)
 STORED = Path(__file__).parents[2] / "results" / "open_questions"
@@ -190,3 +193,46 @@ def test_the_error_bar_of_a_correlation_is_its_spread_over_seeds():
         seen = own.observe(lab, 0.6827)
         z.append((seen.value - own.exact()) / (seen.high - seen.value))
     assert 0.4 < np.mean(np.square(z)) < 2.1
+
+
+def best_of(alpha: float, gamma: int, candidates: int) -> float:
+    """E[tokens] of the best of G candidates by adding one candidate after the other to the law of the best."""
+    one = np.array([alpha**j * (1 - alpha) for j in range(gamma)] + [alpha**gamma])
+    best = one
+    for _ in range(candidates - 1):
+        joint = np.outer(best, one)
+        best = np.array([joint[j, : j + 1].sum() + joint[:j, j].sum() for j in range(gamma + 1)])
+    return 1.0 + float(best @ np.arange(gamma + 1))
+
+
+def steps_by_matrix(tokens: int, confident: float) -> float:
+    """Mean passes of parallel unmasking by the fundamental matrix of the absorbing chain."""
+    moves = np.zeros((tokens, tokens))  # row, column: left − 1
+    for left in range(1, tokens + 1):
+        for k in range(left + 1):
+            after = left - max(k, 1)
+            if after > 0:
+                moves[left - 1, after - 1] += math.comb(left, k) * confident**k * (1 - confident) ** (left - k)
+    return float(np.linalg.solve(np.eye(tokens) - moves, np.ones(tokens))[-1])
+
+
+def test_schemes_of_the_claims_have_a_second_exact_way():
+    """The best of G candidates one after the other; the fundamental matrix of unmasking."""
+    for candidates in (7, 15):
+        own = SchemeMean(Lookahead(candidates=candidates), Iid(alpha=0.5), 4, "tokens per round")
+        assert own.exact() == pytest.approx(best_of(0.5, 4, candidates), rel=1e-12)
+    passes = SchemeMean(Unmask(), Iid(alpha=0.3), 15, "rounds per token", many=16)
+    assert passes.exact() == pytest.approx(steps_by_matrix(16, 0.3), rel=1e-12)
+    assert passes.exact() == pytest.approx(systems.unmasking_steps(16, 0.3), rel=1e-12)
+
+
+def test_rounds_of_schemes_are_simulated():
+    rows = [row for row in systems.claims() if isinstance(row.quantity, SchemeMean)]
+    assert [row.id for row in rows] == ["C46", "C46", "C49"]
+    lab = Lab(seed=5)
+    lab.simulate([need for row in rows for need in row.quantity.needs], 50_000)
+    for row in rows:
+        seen = row.quantity.observe(lab, 1 - 1e-6)
+        assert seen.windows >= 50_000
+        assert seen.low <= row.quantity.exact() <= seen.high
+        assert seen.high - seen.low < 0.1 * seen.value

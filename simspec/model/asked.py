@@ -1,0 +1,58 @@
+"""Was a process, a scheme or a cost given as an object or as the keys of its table?  Either becomes the object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simspec.model.cost import Cost
+from simspec.model.errors import ParameterError
+from simspec.model.process import Process, Processes
+from simspec.model.schemes import Scheme, Schemes
+
+
+def as_process(value: Process | dict[str, Any]) -> Process:
+    """The process itself, or made from its keys.
+
+    Examples
+    --------
+    >>> import simspec.model
+    >>> as_process({"type": "iid", "alpha": 0.7})
+    Iid(type='iid', label='', alpha=0.7)
+    """
+    if isinstance(value, Process):
+        return value
+    if not isinstance(value, dict):
+        raise ParameterError("process", f"process = {value!r}; allowed: simspec.Iid(alpha=0.7) or the like, or a dict")
+    return Processes.make(**value)
+
+
+def as_scheme(value: Scheme | dict[str, Any] | None) -> Scheme:
+    """The scheme itself, or made from its keys; a chain if there is none.
+
+    Examples
+    --------
+    >>> as_scheme(None)
+    Chain(type='chain')
+    """
+    if isinstance(value, Scheme):
+        return value
+    if value is not None and not isinstance(value, dict):
+        raise ParameterError("scheme", f'scheme = {value!r}; allowed: {{"type": "tree", ...}} or the like')
+    return Schemes.make(**(value or {"type": "chain"}))
+
+
+def as_cost(value: Cost | dict[str, Any] | None) -> Cost:
+    """The cost itself, or made from its keys; a free draft if there is none.
+
+    Examples
+    --------
+    >>> as_cost({"c_d": 0.1}).c_d
+    0.1
+    """
+    if value is None:
+        return Cost()
+    if isinstance(value, Cost):
+        return value
+    if not isinstance(value, dict):
+        raise ParameterError("cost", f"cost = {value!r}; allowed: simspec.Cost(c_d=0.1), or a dict")
+    return Cost(**value)

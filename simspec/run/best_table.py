@@ -1,0 +1,117 @@
+"""How do the best points of a run read?  One line per point, in the words of the scenario."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from simspec.text import kappa_set, number, table
+
+PRICES = ("c0", "c_d", "c_v", "c_r", "off")
+
+
+def best_table(records: list[dict[str, Any]], kinds: dict[str, set[Any]]) -> str:
+    """Text table of `Dataset.best_records`; parameters that all rows of a process share stand above it."""
+    names, shared = _process_names(records, kinds["parameters"])
+    varies = [key for key in PRICES if key == "c_d" or len(kinds[key]) > 1]
+    dear_off = kinds["off"] != {1.0}
+    schemes = _scheme_names(records) if kinds["scheme"] - {"chain", None} else []
+    rows = []
+    for i, (name, row) in enumerate(zip(names, records, strict=True)):
+        star = f"{row['kappa_star']}{' (largest run)' if row['at_kappa_max'] else ''}"
+        rows.append(
+            [
+                name,
+                *([schemes[i]] if schemes else []),
+                *(f"{row[key]:g}" for key in varies),
+                f"off ({row['kappa_star']})" if row["off_is_better"] else star,
+                kappa_set(row["indistinguishable_kappas"]),
+                kappa_set(row["within_2pct_kappas"]),
+                with_interval(row, "speedup"),
+                number(row["speedup_exact"]),
+                *([f"{row['speedup'] * row['off']:.4f}"] if dear_off else []),
+                number(row["mean_tokens"]),
+                number(row["p_zero_accepted"]),
+                *([number(row[key]) for key in ("mean_wasted", "mean_steps", "round_cost_p99")] if schemes else []),
+            ]
+        )
+    header = [
+        "process",
+        *(["scheme"] if schemes else []),
+        *varies,
+        "best κ",
+        "tied κ",
+        "within 2%",
+        "speed-up",
+        "exact",
+    ]
+    header += [*(["against off"] if dear_off else []), "E[tokens]", "P(A=0)"]
+    header += ["wasted drafts", "draft steps", "p99 cost"] if schemes else []
+    return "\n".join([*shared, table(header, rows)])
+
+
+def with_interval(row: dict[str, Any], name: str) -> str:
+    """An estimate and its interval; an exact value alone.
+
+    Examples
+    --------
+    >>> row = {"method": "simulate", "speedup": 1.5, "speedup_low": 1.4, "speedup_high": 1.6}
+    >>> with_interval(row, "speedup"), with_interval(row | {"method": "exact"}, "speedup")
+    ('1.5000 [1.4000, 1.6000]', '1.5000')
+    """
+    if row.get("method") == "exact":
+        return number(row[name])
+    return f"{number(row[name])} [{number(row[f'{name}_low'])}, {number(row[f'{name}_high'])}]"
+
+
+def _process_names(records: list[dict[str, Any]], every: set[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    """A short name per row, and a line per process type with what all points of that type have in common."""
+    parameters = [json.loads(record["parameters"]) for record in records]
+    seen: dict[tuple[str, str], set[str]] = {}
+    for kind, text in every:
+        for key, value in json.loads(text).items():
+            seen.setdefault((kind, key), set()).add(str(value))
+    common = {where for where, values in seen.items() if len(values) == 1 and where[1] not in ("alpha", "rho")}
+    names = []
+    for record, own in zip(records, parameters, strict=True):
+        inside = _short_all({key: value for key, value in own.items() if (record["process"], key) not in common})
+        names.append(record["label"] or " ".join([record["process"], *inside]))
+    lines = []
+    for kind in dict.fromkeys(record["process"] for record in records):
+        own = next(p for record, p in zip(records, parameters, strict=True) if record["process"] == kind)
+        inside = _short_all({key: value for key, value in own.items() if (kind, key) in common})
+        if inside:
+            lines.append(f"every {kind} here has {', '.join(inside)}")
+    return names, [*lines, ""] if lines else []
+
+
+def _scheme_names(records: list[dict[str, Any]]) -> list[str]:
+    """The type of the scheme, and what differs between the schemes of one type."""
+    own = [json.loads(record["scheme_parameters"] or "{}") for record in records]
+    seen: dict[tuple[str, str], set[str]] = {}
+    for record, parameters in zip(records, own, strict=True):
+        for key, value in parameters.items():
+            seen.setdefault((record["scheme"], key), set()).add(str(value))
+    differ = {where for where, values in seen.items() if len(values) > 1}
+    names = []
+    for record, parameters in zip(records, own, strict=True):
+        told = {key: value for key, value in parameters.items() if (record["scheme"], key) in differ}
+        names.append(" ".join([record["scheme"] or "chain", *_short_all(told)]))
+    return names
+
+
+def _short_all(parameters: dict[str, Any]) -> list[str]:
+    """``alpha=0.7 rho=0.3 carry(1, 2)``: the boundary between windows in one word."""
+    own = dict(parameters)
+    reject, full = own.pop("steps_after_reject", None), own.pop("steps_after_full", None)
+    out = [_short(key, value) for key, value in own.items() if key != "start"]
+    if "start" in own or reject is not None or full is not None:
+        steps = "" if reject is None and full is None else f"({'·' if reject is None else reject}, {full or '·'})"
+        out.append(f"{own.get('start', 'carry')}{steps}")
+    return out
+
+
+def _short(key: str, value: Any) -> str:
+    if isinstance(value, list):
+        return f"{len(value)} values of {key}"
+    return f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
