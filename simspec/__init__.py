@@ -2,7 +2,7 @@
 
 The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `solve`, `phase`,
 `sample_tokens`, `write_report`; from an engine's log to a decision `fit`, `fit_processes`, `costs`, `explain`,
-`recommend`, `export`, `ab`, `convert`, `gate_trips`; the acceptance processes, `Cost`, `RowProcess` with
+`recommend`, `export`, `ab`, `convert`, `gate_trips`, `plan_tree`; the acceptance processes, `Cost`, `RowProcess` with
 `register_process` for a process of your own, and `Scheme` with `register_scheme` for a way to draft.  Everything is
 imported when first used, so that ``import simspec`` is immediate.
 """
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from simspec.advice.export.configuration import export
     from simspec.advice.gate import gate_trips
     from simspec.advice.recommend.answer import recommend
+    from simspec.advice.trees.plan import plan_tree
     from simspec.api import compare, exact, read, simulate, solve, sweep, trace, validate, write_report
     from simspec.evidence.costs.sweep import costs
     from simspec.evidence.recognise import fit
@@ -84,6 +85,7 @@ __all__ = [
     "fit_processes",
     "gate_trips",
     "phase",
+    "plan_tree",
     "read",
     "recommend",
     "register_process",
@@ -108,6 +110,7 @@ _ELSEWHERE = {
     "fit_processes": "simspec.evidence.rounds.processes",
     "gate_trips": "simspec.advice.gate",
     "phase": "simspec.run.phase",
+    "plan_tree": "simspec.advice.trees.plan",
     "recommend": "simspec.advice.recommend.answer",
     "sample_tokens": "simspec.run.sampled",
 }

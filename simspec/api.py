@@ -12,6 +12,7 @@ from simspec.model.asked import as_cost, as_process, as_scheme
 
 if TYPE_CHECKING:
     from simspec.advice.exact import ExactAnswer
+    from simspec.advice.scheme_answer import SchemeAnswer
     from simspec.advice.trace import TraceSummary
     from simspec.claims.validation import Validation
     from simspec.run.comparison import Comparison
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
 
 
 def exact(
-    process: Process | dict[str, Any], cost: Cost | dict[str, Any] | None = None, kappa_max: int | None = None
-) -> ExactAnswer:
+    process: Process | dict[str, Any],
+    cost: Cost | dict[str, Any] | None = None,
+    kappa_max: int | None = None,
+    scheme: Scheme | dict[str, Any] | str | None = None,
+) -> ExactAnswer | SchemeAnswer:
     """The exact answer for one process at one cost: best κ, flatness, what each position buys, off or not.
 
     Parameters
@@ -31,12 +35,15 @@ def exact(
     cost : Cost or dict, optional
         In plain target steps; default one target pass per round and free drafts.
     kappa_max : int, optional
-        Largest κ considered, up to 1,000; default 64, or the length of a measured curve.
+        Largest κ considered, up to 1,000; default 64, or the length of a measured curve.  With a scheme every κ up to
+        it, by default the scheme's usual ones.
+    scheme : Scheme, dict or str, optional
+        How a round drafts and verifies, as for `simulate`; a chain unless given.
 
     Returns
     -------
-    ExactAnswer
-        With ``kappa_star``, ``optimum``, ``to_dict()``, ``to_pandas()`` and a readable repr.
+    ExactAnswer or SchemeAnswer
+        With ``kappa_star``, ``to_dict()``, ``to_pandas()`` and a readable repr; of a chain also ``optimum``.
 
     Raises
     ------
@@ -52,10 +59,13 @@ def exact(
     >>> import simspec
     >>> simspec.exact({"type": "iid", "alpha": 0.7}, {"c_d": 0.1}).kappa_star
     4
+    >>> tree = simspec.exact({"type": "iid", "alpha": 0.7}, {"c_d": 0.1}, scheme={"type": "tree", "misses": [0.4]})
+    >>> tree.kappa_star, round(tree.best["speedup"], 4)
+    (16, 2.0809)
     """
-    from simspec.advice.exact import ExactAnswer
+    from simspec.advice.exact import exact_answer
 
-    return ExactAnswer(as_process(process), as_cost(cost), kappa_max)
+    return exact_answer(as_process(process), as_cost(cost), kappa_max, as_scheme(scheme))
 
 
 def simulate(
@@ -67,7 +77,7 @@ def simulate(
     level: float = 0.95,
     threads: int | None = None,
     method: str = "simulate",
-    scheme: Scheme | dict[str, Any] | None = None,
+    scheme: Scheme | dict[str, Any] | str | None = None,
 ) -> SimulationResult:
     """Simulate one process at one cost, in memory.
 
@@ -85,8 +95,9 @@ def simulate(
         Confidence level of the intervals, 0.5 ≤ level < 1.
     threads : int, optional
         Worker threads; changes no number.
-    scheme : Scheme or dict, optional
-        How a round drafts and verifies, e.g. ``{"type": "tree", "misses": [0.4, 0.2]}``; a chain unless given.
+    scheme : Scheme, dict or str, optional
+        How a round drafts and verifies, e.g. ``{"type": "tree", "misses": [0.4, 0.2]}``, or the name of a system such as
+        ``"medusa"`` (docs/systems.md); a chain unless given.
     method : str
         ``"simulate"``: rounds are played.  ``"multinomial"``: where windows are independent, the counts of exactly
         ``windows`` of them are drawn at once, in a time that does not grow with their number; the draw depends on seed,

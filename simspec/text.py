@@ -91,7 +91,7 @@ def clean(cell: str) -> str:
     return "".join(c if unicodedata.category(c)[0] != "C" else "\N{REPLACEMENT CHARACTER}" for c in str(cell))
 
 
-def number(value: float, digits: int = 4) -> str:
+def number(value: float | None, digits: int = 4) -> str:
     """A figure with ``digits`` decimals; integers without, and a dash for what does not exist.
 
     Examples
@@ -99,7 +99,7 @@ def number(value: float, digits: int = 4) -> str:
     >>> number(1.98079), number(3), number(float("nan"))
     ('1.9808', '3', '–')
     """
-    if value != value:
+    if value is None or value != value:
         return "–"
     if value in (float("inf"), float("-inf")):
         return "∞" if value > 0 else "-∞"

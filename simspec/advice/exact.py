@@ -7,13 +7,22 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from simspec import theory
-from simspec.model import Cost, Iid, ParameterError, Process, Survival
+from simspec.advice.scheme_answer import SchemeAnswer
+from simspec.model import Cost, Iid, ParameterError, Process, Scheme, Survival
+from simspec.model.schemes import Chain
 from simspec.text import kappa_set, number, table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 ROWS_ON_SCREEN = 11
+
+
+def exact_answer(process: Process, cost: Cost, kappa_max: int | None, scheme: Scheme) -> ExactAnswer | SchemeAnswer:
+    """The answer of a chain, or of another way to draft."""
+    if isinstance(scheme, Chain) and not scheme.parameters():
+        return ExactAnswer(process, cost, kappa_max)
+    return SchemeAnswer(scheme, process, cost, kappa_max)
 
 
 class ExactAnswer:

@@ -148,6 +148,20 @@ def cost(case: Case) -> Cost:
     return made(case, "cost", lambda value: Cost(**value))
 
 
+def under_cost(price: Callable[[], float]) -> float:
+    """A price; a table that ends too early is a fault of the cost.
+
+    Examples
+    --------
+    >>> under_cost(lambda: Cost(verify_table=[1.0, 1.1]).target_pass(1))
+    1.1
+    """
+    try:
+        return float(price())
+    except ParameterError as error:
+        raise error.under("cost") if error.key != "cost" else error from None
+
+
 def made(case: Case, key: str, make: Callable[[dict[str, Any]], T]) -> T:
     """An object of its own; its errors name the key from the top.
 

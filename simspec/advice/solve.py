@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from simspec import theory
-from simspec.advice import number_kinds, system_kinds, token_kinds
+from simspec.advice import number_kinds, system_kinds, text_kinds, token_kinds
 from simspec.advice.fields import check_known, made
 from simspec.model import KAPPA_LIMIT, Cost, Iid, ParameterError, Process, Processes
 from simspec.model.errors import did_you_mean, shown
@@ -27,7 +27,8 @@ def solve(cases: Sequence[Any], windows: int | None = None, seed: int = 1) -> li
         ``{"id", "kind", "process", "kappa" | "kappa_max", "cost"}``; kind ``"window"`` may be left out.  The keys and
         answers of the other kinds are in docs/solve.md.
     windows : int, optional
-        Also simulate each case of kind ``"window"`` or ``"multidraft"`` with so many windows: key ``"simulated"``.
+        Also simulate each case of kind ``"window"``, ``"multidraft"`` or ``"bild"`` with so many windows: key
+        ``"simulated"``.
     seed : int
         Root seed of the simulations.
 
@@ -174,7 +175,6 @@ EXACT_KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "tree": system_kinds.tree,
     "optimal_tree": system_kinds.optimal_tree,
     "threshold_policy": system_kinds.threshold_policy,
-    "bild": system_kinds.bild,
     "lookahead": system_kinds.lookahead,
     "llada_schedule": system_kinds.llada_schedule,
     "parallel_unmask": system_kinds.parallel_unmask,
@@ -184,6 +184,7 @@ EXACT_KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 SIMULATED_KINDS: dict[str, Callable[[dict[str, Any], int | None, int], dict[str, Any]]] = {
     "window": _window,
     "multidraft": token_kinds.multidraft,
+    "bild": text_kinds.bild,
 }
 """Kinds that are also simulated if a number of windows is given."""
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any, Literal, cast
 
 from simspec import theory
-from simspec.advice import fields
+from simspec.advice import fields, text_kinds
 from simspec.model import DraftTree, ParameterError
 from simspec.model.errors import shown
-from simspec.model.trees import NODES_LIMIT
+from simspec.model.trees import NODES_LIMIT, ROUNDING
 from simspec.theory.best_trees import NODES_LIMIT as BEST_LIMIT
-from simspec.theory.ranges import EXACT_KAPPA_LIMIT, check_range
+from simspec.theory.ranges import EXACT_KAPPA_LIMIT
 from simspec.theory.unmasking import LENGTH_LIMIT, PARALLEL_LIMIT
 
 Siblings = Literal["exclusive", "sequential"]
@@ -33,7 +33,7 @@ def tree(case: fields.Case) -> dict[str, Any]:
     fields.check_known(case, "tree", "cost")
     drafts, cost = fields.made(case, "tree", _tree), fields.cost(case)
     law = theory.tree_law(drafts)
-    mean_cost = _under_cost(lambda: law.mean_cost(cost))
+    mean_cost = fields.under_cost(lambda: law.mean_cost(cost))
     return {
         "depth": law.depth,
         "n_nodes": law.nodes,
@@ -44,14 +44,6 @@ def tree(case: fields.Case) -> dict[str, Any]:
         "mean_cost": mean_cost,
         "speedup": law.mean_tokens / mean_cost,
     }
-
-
-def _under_cost(price: Any) -> float:
-    """A price; a table that ends too early is a fault of the cost."""
-    try:
-        return float(price())
-    except ParameterError as error:
-        raise error.under("cost") if error.key != "cost" else error from None
 
 
 def _tree(value: dict[str, Any]) -> DraftTree:
@@ -72,6 +64,11 @@ def _tree(value: dict[str, Any]) -> DraftTree:
         if node["parent"] not in known:
             told = f"nodes[{i}].parent = {shown(node['parent'])} is no node; allowed: 0, the root, or the id of a node"
             raise ParameterError(f"nodes[{i}].parent", told)
+    for name, entries in children.items() if siblings == "exclusive" else ():
+        total = sum(chance for _, chance in entries)
+        if total > 1.0 + ROUNDING:
+            told = f"nodes with parent = {shown(name)} have chances that add up to {total:g}"
+            raise ParameterError("nodes", f'{told}; allowed: at most 1 where siblings are "exclusive"')
     order, parents, chances = [0], list[int](), list[float]()
     for at, name in enumerate(order):  # grows while it is read: parents before their children
         for own, chance in children.get(name, []):
@@ -81,10 +78,7 @@ def _tree(value: dict[str, Any]) -> DraftTree:
     if len(parents) < len(nodes):
         lost = next(i for i, node in enumerate(nodes) if node["id"] not in order)
         raise ParameterError(f"nodes[{lost}].parent", f"nodes[{lost}].parent leads in a circle; allowed: up to root 0")
-    try:
-        return DraftTree(parents=tuple(parents), chances=tuple(chances), siblings=cast(Siblings, siblings))
-    except ParameterError as error:  # chances of siblings add up to more than 1
-        raise ParameterError("nodes", f"nodes: {error.message}") from None
+    return DraftTree(parents=tuple(parents), chances=tuple(chances), siblings=cast(Siblings, siblings))
 
 
 def _node(key: str, node: Any) -> tuple[Any, Any, float]:
@@ -99,7 +93,8 @@ def _node(key: str, node: Any) -> tuple[Any, Any, float]:
                 f"{key}.{name}", f"{key}.{name} = {shown(node.get(name))} is no name; allowed: a whole number or a text"
             )
     chance = fields.number({f"{key}.p": node["p"]} if "p" in node else {}, f"{key}.p")
-    check_range(f"{key}.p", chance, 0, 1)
+    if not 0.0 <= chance <= 1.0:
+        raise ParameterError(f"{key}.p", f"{key}.p = {chance:g} is out of range; allowed: 0 ≤ p ≤ 1")
     return node["id"], node["parent"], chance
 
 
@@ -142,7 +137,7 @@ def threshold_policy(case: fields.Case) -> dict[str, Any]:
         fields.whole(case, "kmin", 0, kmax, default=min(1, kmax)),
         kmax,
     )
-    mean_cost = _under_cost(lambda: law.mean_cost(cost))
+    mean_cost = fields.under_cost(lambda: law.mean_cost(cost))
     return {
         "mean_drafted": law.mean_drafted,
         "pmf_drafted": fields.listed(law.pmf_drafted),
@@ -150,32 +145,6 @@ def threshold_policy(case: fields.Case) -> dict[str, Any]:
         "p_full": law.p_full,
         "mean_cost": mean_cost,
         "speedup": law.mean_tokens / mean_cost,
-    }
-
-
-def bild(case: fields.Case) -> dict[str, Any]:
-    """One turn of Big Little Decoding.
-
-    Examples
-    --------
-    >>> round(bild({"p_fallback": 0.2, "p_rollback": 0.1, "kmax": 2})["mean_kept"], 6)
-    1.2384
-    """
-    fields.check_known(case, "p_fallback", "p_rollback", "kmax", "cost")
-    cost = fields.cost(case)
-    turn = theory.big_little(
-        fields.number(case, "p_fallback"),
-        fields.number(case, "p_rollback"),
-        fields.whole(case, "kmax", 0, EXACT_KAPPA_LIMIT),
-    )
-    mean_cost = _under_cost(lambda: turn.mean_cost(cost))
-    return {
-        "mean_small_tokens": turn.mean_small_tokens,
-        "mean_small_passes": turn.mean_small_passes,
-        "mean_kept": turn.mean_kept,
-        "p_rollback_turn": turn.p_rollback,
-        "mean_cost": mean_cost,
-        "speedup": turn.mean_tokens / mean_cost,
     }
 
 
@@ -203,7 +172,7 @@ def lookahead(case: fields.Case) -> dict[str, Any]:
         "mean_best": step.mean_best,
         "mean_tokens_good_step": step.mean_tokens,
         "step_compression": step.step_compression,
-        "speedup": step.step_compression / _under_cost(lambda: step.mean_cost(cost, window)),
+        "speedup": step.step_compression / fields.under_cost(lambda: step.mean_cost(cost, window)),
     }
 
 
@@ -215,14 +184,13 @@ def llada_schedule(case: fields.Case) -> dict[str, Any]:
     >>> llada_schedule({"gen_length": 10, "steps": 4})
     {'tokens_per_step': [3, 3, 2, 2], 'tokens_per_pass': 2.5}
     """
-    fields.check_known(case, "gen_length", "steps", "block_length")
+    fields.check_known(case, "gen_length", "steps", "block_length", "values", "weights", "tau")
     length = fields.whole(case, "gen_length", 1, LENGTH_LIMIT)
     steps = fields.whole(case, "steps", 1, LENGTH_LIMIT)
     block = fields.whole(case, "block_length", 1, length, default=length)
-    return {
-        "tokens_per_step": theory.unmask_schedule(length, steps, block).tolist(),
-        "tokens_per_pass": length / steps,
-    }
+    filled = theory.unmask_schedule(length, steps, block)
+    answer = {"tokens_per_step": filled.tolist(), "tokens_per_pass": length / steps}
+    return answer | text_kinds.schedule_proxies(case, block, steps * block // length)
 
 
 def parallel_unmask(case: fields.Case) -> dict[str, Any]:

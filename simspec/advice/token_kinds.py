@@ -8,18 +8,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, cast
 
 import numpy as np
 
 from simspec import theory
-from simspec.advice import draft_rounds, fields
+from simspec.advice import fields
 from simspec.kernels.lower_schemes import scheme_form
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import ParameterError
 from simspec.model.errors import shown
 from simspec.model.identity import digest
 from simspec.model.rounds import RoundTable
+from simspec.model.token_rules import TURNS, Judge, distinct, in_turn, matching, one_position, transport
 from simspec.run.engine import players
 from simspec.run.layout import USUAL_ROUNDS
 from simspec.stats.intervals import proportion
@@ -210,29 +212,20 @@ def _one_hots(asked: Drafts, found: Answer) -> list[FloatArray]:
     return [np.eye(asked.p.size)[token] for token in found.more["candidates"]]
 
 
+def _played(judge: Judge, asked: Drafts, drafts: Sequence[FloatArray] | None = None) -> RoundTable:
+    return one_position(judge, asked.p.tolist(), [law.tolist() for law in (asked.drafts if drafts is None else drafts)])
+
+
+_REJECTION = in_turn(TURNS["rrs"])
 SCHEMES: dict[str, Scheme] = {
-    "single": Scheme(_single, lambda a, _: draft_rounds.rejection_rounds(a.p, a.drafts[:1]), several_laws=True),
-    "naive": Scheme(
-        _in_turn(theory.naive_matching),
-        lambda a, _: draft_rounds.matching_rounds(a.p, a.drafts),
-        several_laws=True,
-    ),
-    "rrs": Scheme(
-        _in_turn(theory.recursive_rejection),
-        lambda a, _: draft_rounds.rejection_rounds(a.p, a.drafts),
-        several_laws=True,
-    ),
-    "rrs_wor": Scheme(_distinct, lambda a, _: draft_rounds.distinct_rounds(a.p, a.q, a.draws), _among_distinct),
-    "kseq": Scheme(_k_seq, lambda a, found: draft_rounds.k_seq_rounds(a.p, a.q, a.draws, found.more["rho"])),
-    "otm": Scheme(_transport, lambda a, _: draft_rounds.transport_rounds(a.p, a.drafts), several_laws=True),
-    "otm_wor": Scheme(
-        _transport_distinct,
-        lambda a, _: draft_rounds.transport_rounds(a.p, a.drafts, distinct=True),
-        _among_distinct,
-    ),
-    "topk_deterministic": Scheme(
-        _top, lambda a, found: draft_rounds.rejection_rounds(a.p, _one_hots(a, found)), _among_top
-    ),
+    "single": Scheme(_single, lambda a, _: _played(_REJECTION, a, a.drafts[:1]), several_laws=True),
+    "naive": Scheme(_in_turn(theory.naive_matching), lambda a, _: _played(matching, a), several_laws=True),
+    "rrs": Scheme(_in_turn(theory.recursive_rejection), lambda a, _: _played(_REJECTION, a), several_laws=True),
+    "rrs_wor": Scheme(_distinct, lambda a, _: _played(distinct, a), _among_distinct),
+    "kseq": Scheme(_k_seq, lambda a, found: _played(in_turn(partial(TURNS["kseq"], rho=found.more["rho"])), a)),
+    "otm": Scheme(_transport, lambda a, _: _played(transport(), a), several_laws=True),
+    "otm_wor": Scheme(_transport_distinct, lambda a, _: _played(transport(unlike=True), a), _among_distinct),
+    "topk_deterministic": Scheme(_top, lambda a, found: _played(_REJECTION, a, _one_hots(a, found)), _among_top),
 }
 
 
@@ -278,8 +271,8 @@ def _simulated(
     table.check()
     form, identity = scheme_form(table), digest({key: case[key] for key in case if key not in ("id", "depth")})
     keys = stream_keys(seed, identity, domain="rounds")
-    each = max(1, min(USUAL_ROUNDS, positions // LANES))
-    chunks = -(-positions // (LANES * each))
+    chunks = -(-positions // (LANES * USUAL_ROUNDS))
+    each = -(-positions // (LANES * chunks))
     counts = sum(players().scheme_counts(form, keys, c, LANES, each).sum(axis=0) for c in range(chunks))
     accepted = np.array([kind.accepted for kind in form.kinds])
     emitted = np.zeros(asked.p.size)

@@ -1,4 +1,4 @@
-"""Claims C46–C49: do a mean confidence, a geometric mean of heads, or α = 1 stand for other ways to decode faster?
+"""Claims C46–C49, C54 in a round: do a mean confidence, a mean of heads, or α = 1 stand for other fast decoding?
 
 Windows are simulated where a process of the engine describes them, rounds of other schemes by their table; what is only
 counted is judged by two exact routes, one of them an enumeration.
@@ -14,17 +14,22 @@ import numpy as np
 
 from simspec import theory
 from simspec.claims.claim import Claim, above, below, formula, integer, untestable
-from simspec.claims.quantity import Formula, Speedup, SpeedupGain, difference
-from simspec.claims.scheme_quantity import SchemeMean
+from simspec.claims.quantity import Formula, Speedup, SpeedupGain, difference, exact_best
+from simspec.claims.scheme_quantity import SchemeMean, SchemeSpeed
 from simspec.claims.setup import STANDARD
+from simspec.claims.system_figures.heads import medusa_rounds, medusa_scheme
 from simspec.claims.window_quantity import WindowShare
-from simspec.model import DiscreteMixture, Hmm, Iid, Position
-from simspec.model.schemes import Lookahead, Unmask
+from simspec.model import Cost, DiscreteMixture, Hmm, Iid, Position
+from simspec.model.schemes import Chain, Lookahead, Stop, Unmask
 from simspec.theory import article
 
 BRANCHES = (0.4, 0.9)
 REDRAWN = Hmm(P=((0.5, 0.5), (0.5, 0.5)), alphas=BRANCHES)
 """One of the two rates drawn anew at every position: a hidden state without memory."""
+LONGEST = 20
+"""Most drafts of a round that stops by itself."""
+AT_ONCE = Cost(c_d=0.1, c_v=0.01)
+"""A draft step for all heads, and what one more verified token costs."""
 HEADS = {
     "falling .8, .6, .5, .4": (0.8, 0.6, 0.5, 0.4),
     "falling .6, .42, .3, .22": (0.6, 0.42, 0.3, 0.22),
@@ -35,8 +40,8 @@ HEADS = {
 
 
 def claims() -> list[Claim]:
-    """Rows of C46–C49."""
-    return [*_mean_confidence(), *_candidates(), *_geometric(), *_threshold(), *_diffusion()]
+    """Rows of C46–C49, and one of C54."""
+    return [*_mean_confidence(), *_candidates(), *_geometric(), *_tree(), *_threshold(), *_diffusion(), *_stops()]
 
 
 def _mean_confidence() -> list[Claim]:
@@ -140,6 +145,27 @@ def _geometric() -> list[Claim]:
     ]
 
 
+def _tree() -> list[Claim]:
+    model = "Vicuna-7B"
+    scheme, process = medusa_scheme(model)
+    nodes, truth = len(scheme.parents or ()), medusa_rounds(model).mean_accepted
+    mean, heads = geometric(process.alphas), len(process.alphas)
+    rule = theory.expected_accepted(mean, heads)
+    return [
+        Claim(
+            "C47",
+            "6.2",
+            f"Medusa's published heads of {model} (ranks 1 to 5, taken as independent) on its tree of {nodes} nodes: "
+            "E[A]",
+            "With the geometric mean of the heads' rates for alpha the accepted tokens, E[A], come out right.",
+            formula(rule),
+            SchemeMean(scheme, process, nodes, "accepted per round"),
+            f"The geometric mean {mean:.4f} of the heads' first guesses gives {rule:.4f}. A round is a tree: E[A] is "
+            f"the sum of the products of accuracies along its paths, {truth:.4f}.",
+        )
+    ]
+
+
 def _threshold() -> list[Claim]:
     return [*_mean_of_heads(), *_whole_of_heads()]
 
@@ -210,8 +236,20 @@ def _whole_of_heads() -> list[Claim]:
                 f"changes by {gain.exact():+.4f}.",
             )
         )
+    drafted_at_once = Chain(drafting="window")
+    with_it, without = (SchemeSpeed(drafted_at_once, heads, kappa, AT_ONCE) for kappa in (4, 3))
+    at_once = difference(with_it, without)
     return [
         *rows,
+        row(
+            "the whole as speed-up S, all heads drafted by one step of .1 as in Medusa and .01 per verified token, "
+            "heads .8, .6, .5 and one more of .4: S with it minus without",
+            "A head whose rate lies below alpha_c = .74 drags the whole down.",
+            below(0.0),
+            at_once,
+            "Heads side by side cost a step together, and one more a verified token: S goes from "
+            f"{without.exact():.4f} to {with_it.exact():.4f}.",
+        ),
         untestable(
             "C48",
             "6.2",
@@ -252,14 +290,14 @@ def _diffusion() -> list[Claim]:
             "LLaDA's default schedule, 128 tokens in 128 steps: number of steps",
             "All masked tokens are accepted at once.",
             integer(1),
-            Formula(lambda: float(schedule_steps(128, 128)), again=lambda: float(sum(1 for _ in _unmasked(128, 128)))),
+            SchemeMean(Unmask(steps=128), Iid(alpha=0.5), 127, "rounds per token", many=128),
             f"Its schedule unmasks 128/128 = 1 token per step, as many passes as one token at a time: {steps} steps.",
         ),
         row(
             "a schedule that unmasks 8 tokens per step, 128 tokens: number of steps",
             "The tokens of a step are like kappa drafts at alpha = 1: all accepted, 128/kappa steps, no rollback.",
             integer(16),
-            Formula(lambda: float(schedule_steps(128, 16)), again=lambda: float(len(_unmasked(128, 16)))),
+            SchemeMean(Unmask(steps=16), Iid(alpha=0.5), 127, "rounds per token", many=128),
             f"As a count it holds, {schedule_steps(128, 16)} steps; whether 8 tokens at once are good ones nothing in "
             "it says, and in LLaDA's default there is 1 per step.",
         ),
@@ -289,7 +327,23 @@ def _diffusion() -> list[Claim]:
     ]
 
 
-def _unmasked(tokens: int, steps: int) -> list[int]:
-    """Tokens unmasked per step of the schedule."""
-    whole, more = divmod(tokens, steps)
-    return [whole + 1] * more + [whole] * (steps - more)
+def _stops() -> list[Claim]:
+    """Rates that change inside a round and are known to the draft: the threshold of SpecDec++."""
+    kappas = tuple(range(1, 9))
+    theta, law = theory.best_threshold(BRANCHES, (0.5, 0.5), STANDARD, LONGEST)
+    fixed = exact_best(REDRAWN, STANDARD, kappas)
+    plain, stopped = theory.speedup(REDRAWN, fixed, STANDARD), law.speedup(STANDARD)
+    gain = difference(SchemeSpeed(Stop(theta=theta), REDRAWN, LONGEST, STANDARD), Speedup(REDRAWN, fixed, STANDARD))
+    return [
+        Claim(
+            "C54",
+            "8",
+            f"a rate .4 or .9 per draft that the draft model knows, beta = .1: S of one threshold, at most {LONGEST} "
+            f"drafts, minus S at the best fixed kappa = {fixed}",
+            "There is no closed-form adaptive kappa*_i, so that none gains over a fixed kappa.",
+            below(0.0),
+            gain,
+            f"Drafting on while the product of the rates so far is at least {theta:.4f} = S beta over the mean rate is "
+            f"the optimum (Huang, Guo, Wang 2024, SpecDec++, for its form): S goes from {plain:.4f} to {stopped:.4f}.",
+        )
+    ]

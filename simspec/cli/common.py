@@ -97,6 +97,48 @@ def numbers(flag: str, words: list[str], kind: Callable[[str], float] = number) 
         raise ParameterError(flag, f"--{flag}: {error}") from None
 
 
+def scheme_keys(name: str, *words: str) -> dict[str, Any]:
+    """The keys of a scheme written as ``NAME KEY=VALUE …``; lists as 0.4,0.2.
+
+    Examples
+    --------
+    >>> scheme_keys("tree", "misses=.4,.2", "max_depth=6", "siblings=sequential")
+    {'type': 'tree', 'misses': [0.4, 0.2], 'max_depth': 6, 'siblings': 'sequential'}
+    """
+    from simspec.model import ParameterError, Schemes
+
+    if "=" in name:
+        raise ParameterError("scheme", f"--scheme {name}: the name comes first, e.g. --scheme tree misses=.4,.2")
+    keys: dict[str, Any] = {"type": name}
+    fields = Schemes.fields(name)
+    for word in words:
+        key, given, text = word.partition("=")
+        if not given or not key or not text:
+            raise ParameterError("scheme", f"--scheme {name}: {word!r} is no KEY=VALUE, e.g. misses=.4,.2")
+        value = _value(key, text)
+        many = key in fields and "tuple[" in str(fields[key].annotation)
+        keys[key] = [value] if many and not isinstance(value, list) else value
+    return keys
+
+
+def _value(key: str, text: str) -> Any:
+    """A value as TOML writes it, or without its brackets, quotes and leading zeros."""
+    import re
+    import tomllib
+
+    from simspec.model import ParameterError
+
+    own = re.sub(r"(?<![\w.])\.(?=\d)", "0.", text.strip())
+    for written in (own, f"[{own}]"):
+        try:
+            return tomllib.loads(f"value = {written}")["value"]
+        except tomllib.TOMLDecodeError:
+            continue
+    if re.fullmatch(r"[A-Za-z_+-]+", own):
+        return own
+    raise ParameterError("scheme", f"--scheme: {key} = {text!r} cannot be read; allowed: 0.4, .4,.2, true or a word")
+
+
 def print_json(value: Any) -> None:
     """One JSON document on stdout; numbers that do not exist become null."""
     json.dump(_finite(value), sys.stdout, ensure_ascii=True, indent=1, allow_nan=False)

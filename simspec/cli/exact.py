@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from simspec.cli.common import add_json, number, numbers, whole
+from simspec.cli.common import add_json, number, numbers, scheme_keys, whole
 from simspec.cli.cost_options import COSTS, DEFAULT_DRAFT_COST
 
 
@@ -59,7 +59,14 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         )  # fmt: skip
     own.add_argument(
         "--kappa-max", type=whole, default=None, metavar="N",
-        help="largest κ considered (num_speculative_tokens, γ, --draft-max); default 64, or the length of --survival",
+        help="largest κ considered (num_speculative_tokens, γ, --draft-max); default 64, or the length of --survival; "
+        "with --scheme every κ up to it (default: the scheme's usual ones)",
+    )  # fmt: skip
+    own.add_argument(
+        "--scheme", nargs="+", default=None, metavar=("NAME", "KEY=VALUE"),
+        help="another way to draft than a chain (default: chain): tree, stop, pearl, lookahead, eagle2, … and its "
+        "parameters, e.g. --scheme tree misses=.4,.2 max_depth=6; docs/systems.md lists them; κ is then nodes of a "
+        "tree, most drafts of one that stops, and the like",
     )  # fmt: skip
     add_json(own)
     own.set_defaults(do=do)
@@ -70,7 +77,9 @@ def do(args: argparse.Namespace) -> int:
     from simspec.api import exact
     from simspec.cli.common import print_json
 
-    answer = exact(_process(args), {key: getattr(args, key) for _, key, _, _ in COSTS}, args.kappa_max)
+    costs = {key: getattr(args, key) for _, key, _, _ in COSTS}
+    scheme = None if args.scheme is None else scheme_keys(*args.scheme)
+    answer = exact(_process(args), costs, args.kappa_max, scheme)
     if args.json:
         print_json(answer.to_dict())
     else:

@@ -33,11 +33,12 @@ from simspec.cli import (
     solve,
     tokens,
     trace,
+    tree,
     validate,
 )
 
 COMMANDS = (
-    exact, fit, explain, costs, recommend, export, ab, convert,
+    exact, fit, explain, costs, recommend, tree, export, ab, convert,
     run, show, report, compare, phase, tokens, solve, validate, record, trace,
 )  # fmt: skip
 

@@ -31,10 +31,13 @@ def entry_points() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "count_steps", lambda: _ready(count_steps, 0, 0, 0, _ROW, _ROW, _ROW, _BINS, np.zeros((0, LANES), np.int32))
     yield (
         "count_kinds",
-        lambda: _ready(count_kinds, 0, 0, _ROW, _ROW, np.zeros(1, np.int32), _ROW, np.zeros((LANES, 1), np.int64)),
+        lambda: _ready(count_kinds, 0, 0, _ROW, _ROW, _ONE, _ONE, _ROW, np.zeros((LANES, 1), np.int64)),
     )
     yield "count_grown", lambda: _ready(count_grown, 0, 1, 0, _F64, _ROW, _ROW, 1, 1, np.zeros((1, 8), np.int64))
-    yield "count_pool", lambda: _ready(count_pool, 0, 0, 0, 0, 0, _U8, *_LAWS, np.uint64(0), _EMITTED[1])
+    yield (
+        "count_pool",
+        lambda: _ready(count_pool, 0, 0, 0, 0, 0, 0, _FOUR, _U8, *_LAWS, np.uint64(0), *_LAWS, _EMITTED[1]),
+    )
     yield (
         "count_tokens",
         lambda: _ready(
@@ -63,6 +66,7 @@ def entry_points() -> Iterator[tuple[str, Callable[[], Any]]]:
     )
 
 
+_FOUR, _ONE = np.zeros(4, np.int64), np.zeros(1, np.int32)
 _I8, _U8, _I4 = np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.int32)
 _U64, _F64, _I32 = np.zeros((1, 1), np.uint64), np.zeros((1, 1)), np.zeros((1, 1), np.int32)
 _LAWS, _EMITTED = (_U64, _I32), (np.zeros((3, 1, 1), np.int64), _I8.reshape(0, 1))

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from simspec.kernels.arithmetic import cumulative, threshold
+from simspec.kernels.pool import COPY, FOLLOW, GRAMS
 from simspec.kernels.tally import SUMS, Tally
 from simspec.kernels.token_tables import Lookup, token_tables
 from simspec.model.forms import Rounds
 from simspec.model.grown import GrownTrees
-from simspec.model.pool import PoolRounds
+from simspec.model.pool import CopyRounds, GramRounds, PoolRounds
 from simspec.model.rounds import End, RoundKind, RoundTable
-
-POOL_SKIPPED = 256
-"""Rounds of a lane that fill its pool and are not counted."""
 
 
 @dataclass(frozen=True)
@@ -28,22 +26,21 @@ class Machine:
     cells : int64 array (states, outcomes)
         Cumulative thresholds of the outcomes of a state; the last is 2³².
     follow : int64 array (states, outcomes)
-        Next state, or −1 − kind.
+        Next state, or −1 − end.
     start : int64 array (states,)
         Cumulative thresholds of the first state of a lane.
+    after, kind_of : int64 array (ends,)
+        First state of the next round, and number of the kind, by end.
     kinds : tuple of RoundKind
-        What a round was, by number.
+        What a round was, by number; where the next one starts makes no other kind.
     """
 
     cells: np.ndarray
     follow: np.ndarray
     start: np.ndarray
+    after: np.ndarray
+    kind_of: np.ndarray
     kinds: tuple[RoundKind, ...]
-
-    @property
-    def after(self) -> np.ndarray:
-        """First state of the round after one of each kind."""
-        return np.array([kind.start for kind in self.kinds])
 
 
 @dataclass(frozen=True)
@@ -70,21 +67,31 @@ class Grown:
 
 @dataclass(frozen=True)
 class TokenPool:
-    """Drafts from a pool of bigrams, as integers.
+    """Drafts out of the text itself, as integers.
 
     Attributes
     ----------
     kappa : int
+    rule : int
+        What is remembered: `simspec.kernels.pool.FOLLOW`, ``COPY`` or ``GRAMS``.
+    numbers : tuple of int
+        What the rule asks for, as in `simspec.kernels.pool.count_pool`.
+    skipped : int
+        Rounds of a lane that fill its memory and are not counted.
     start : uint64 array (tokens,)
         Cumulative thresholds of the first token of a text.
-    target : Lookup
-        The laws of the next token.
+    target, guess : Lookup
+        The laws of the next token, and of the next one guessed.
     kinds : tuple of RoundKind
     """
 
     kappa: int
+    rule: int
+    numbers: tuple[int, ...]
+    skipped: int
     start: np.ndarray
     target: Lookup
+    guess: Lookup
     kinds: tuple[RoundKind, ...]
 
 
@@ -97,15 +104,33 @@ def scheme_form(rounds: Rounds) -> SchemeForm:
         return machine(rounds)
     rounds.check()
     if isinstance(rounds, PoolRounds):
-        laws = np.array(rounds.target)
-        tables = token_tables(laws, laws)
-        return TokenPool(rounds.kappa, tables.start, tables.target, tuple(rounds.kinds))
+        return token_pool(rounds)
     width = rounds.breadth
     believed, accepted = (
         np.array([[*row, *[0.0] * width][:width] for row in rows]) for rows in (rounds.confidences, rounds.acceptance)
     )
     cells = threshold(np.minimum(np.cumsum(accepted, axis=1), 1.0))
     return Grown(rounds, believed, cells, cumulative(np.array(rounds.law)), tuple(rounds.kinds))
+
+
+def token_pool(rounds: PoolRounds) -> TokenPool:
+    """The integer form of drafts out of the text itself.
+
+    Examples
+    --------
+    >>> own = token_pool(CopyRounds(((0.5, 0.5), (0.9, 0.1)), 3, longest=2, shortest=1, memory=8, earliest=True))
+    >>> own.numbers, own.skipped, len(own.kinds)
+    ((2, 1, 8, 1), 256, 32)
+    """
+    laws = np.array(rounds.target)
+    rule, numbers, guess = FOLLOW, tuple[int, ...](), laws
+    if isinstance(rounds, CopyRounds):
+        rule, numbers = COPY, (rounds.longest, rounds.shortest, rounds.memory, int(rounds.earliest))
+    if isinstance(rounds, GramRounds):
+        rule, numbers, guess = GRAMS, (rounds.candidates, rounds.window), np.array(rounds.guess)
+    tables = token_tables(laws, laws)
+    kinds = tuple(rounds.kinds)
+    return TokenPool(rounds.kappa, rule, numbers, rounds.skipped, tables.start, tables.target, Lookup.of(guess), kinds)
 
 
 def machine(table: RoundTable) -> Machine:
@@ -131,7 +156,10 @@ def machine(table: RoundTable) -> Machine:
     law = np.zeros(len(rows))
     for chance, state in table.first:
         law[state] += chance
-    return Machine(cells, follow, cumulative(law), tuple(table.kinds))
+    numbers: dict[RoundKind, int] = {}
+    kind_of = [numbers.setdefault(replace(kind, start=0), len(numbers)) for kind in table.kinds]
+    after = [kind.start for kind in table.kinds]
+    return Machine(cells, follow, cumulative(law), np.array(after), np.array(kind_of), tuple(numbers))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ _ONE = np.int32(1)
 
 
 @njit
-def count_kinds(keys, chunk, rounds, cells, follow, after, start, counts):
+def count_kinds(keys, chunk, rounds, cells, follow, after, kind_of, start, counts):
     """``counts[lane, kind]`` += rounds of 64 lanes.
 
     Parameters
@@ -25,9 +25,9 @@ def count_kinds(keys, chunk, rounds, cells, follow, after, start, counts):
     cells : int32 (states, multiple of 8)
         Levels of the outcomes of a state, cumulative, padded with the highest.
     follow : int32 (states, multiple of 8)
-        State that an outcome leads to, or −1 − kind at the end of the round.
-    after : int32 (kinds,)
-        State in which the round after one of this kind starts.
+        State that an outcome leads to, or −1 − end at the end of the round.
+    after, kind_of : int32 (ends,)
+        State in which the next round starts, and what kind of round it was.
     start : int32 (1, multiple of 8)
         Levels of the first state of a lane.
     """
@@ -65,9 +65,9 @@ def count_kinds(keys, chunk, rounds, cells, follow, after, start, counts):
             living = walk(living, step % 2, cells, steps, width, mixed, alive, here)
             step += 1
         for lane in range(LANES):
-            kind = -_ONE - here[lane]
-            flat[np.uint64(lane * kinds + kind)] += 1
-            begin[lane] = after[np.uint32(kind)]
+            end = np.uint32(-_ONE - here[lane])
+            flat[np.uint64(lane * kinds + kind_of[end])] += 1
+            begin[lane] = after[end]
 
 
 @njit

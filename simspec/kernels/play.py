@@ -14,7 +14,7 @@ from simspec.kernels.cells import count_cells, list_cells
 from simspec.kernels.chain import count_chain
 from simspec.kernels.forms import Dense, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
 from simspec.kernels.grow import count_grown
-from simspec.kernels.lower_schemes import POOL_SKIPPED, Grown, Machine, SchemeForm, TokenPool
+from simspec.kernels.lower_schemes import Grown, Machine, SchemeForm, TokenPool
 from simspec.kernels.machine import count_kinds
 from simspec.kernels.pool import count_pool
 from simspec.kernels.steps import count_steps
@@ -81,15 +81,17 @@ def machine_counts(form: Machine, keys: np.ndarray, chunk: int, lanes: int, roun
     follow[:, form.follow.shape[1] :] = form.follow[:, -1:]
     counts = np.zeros((LANES, len(form.kinds)), np.int64)
     start = padded_levels(form.start[None, :], _ALWAYS)
-    count_kinds(keys, chunk, rounds, cells, follow, form.after.astype(np.int32), start, counts)
+    after, kind_of = form.after.astype(np.int32), form.kind_of.astype(np.int32)
+    count_kinds(keys, chunk, rounds, cells, follow, after, kind_of, start, counts)
     return counts[:lanes]
 
 
 def pool_counts(form: TokenPool, keys: np.ndarray, chunk: int, lanes: int, rounds: int) -> np.ndarray:
-    """The same for drafts from a pool, which a lane fills before its rounds count."""
+    """The same for drafts out of the text itself; a lane fills its memory before its rounds count."""
     counts = np.zeros((lanes, len(form.kinds)), np.int64)
-    target = (form.target.cumulative, form.target.guide, form.target.shift)
-    count_pool(keys, chunk, lanes, POOL_SKIPPED, rounds, form.kappa, form.start, *target, counts)
+    rule = (form.rule, np.array([*form.numbers, *[0] * 4][:4]))
+    laws = (form.target.cumulative, form.target.guide, form.target.shift, form.guess.cumulative, form.guess.guide)
+    count_pool(keys, chunk, lanes, form.skipped, rounds, form.kappa, *rule, form.start, *laws, counts)
     return counts
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +9,8 @@ import numpy as np
 
 from simspec.kernels.cells import CELL_BITS, CELLS, PER_WORD
 from simspec.kernels.forms import Dense, Ends, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
-from simspec.kernels.lower_schemes import POOL_SKIPPED, Grown, Machine, SchemeForm, TokenPool
+from simspec.kernels.lower_schemes import Grown, Machine, SchemeForm, TokenPool
+from simspec.kernels.pool_twin import pool_counts
 from simspec.kernels.tally import SUMS, Tally, fold
 from simspec.kernels.words import GENERATORS, GOLD, LANES, MIX_1, MIX_2
 
@@ -129,30 +129,6 @@ def scheme_counts(form: SchemeForm, keys: np.ndarray, chunk: int, lanes: int, ro
     return grown_counts(form, keys, chunk, lanes, rounds)
 
 
-def pool_counts(form: TokenPool, keys: np.ndarray, chunk: int, lanes: int, rounds: int) -> np.ndarray:
-    """Drafts from a pool: one text per lane, cut into rounds by what the memory got right."""
-    out = np.zeros((lanes, len(form.kinds)), np.int64)
-    for lane in range(lanes):
-        address, memory, place = LANES * chunk + lane, dict[int, int](), 1
-        here = bisect_right(form.start.tolist(), aside_word(keys, address, 0) >> 1)
-        for played in range(POOL_SKIPPED + rounds):
-            path = [here]
-            while len(path) <= form.kappa and path[-1] in memory:
-                path.append(memory[path[-1]])
-            accepted = 0
-            while True:
-                word = aside_word(keys, address, place) >> 1
-                token = bisect_right(form.target.cumulative[here].tolist(), word)
-                agrees = accepted + 1 < len(path) and token == path[accepted + 1]
-                memory[here], here, place = token, token, place + 1
-                if not agrees:
-                    break
-                accepted += 1
-            if played >= POOL_SKIPPED:
-                out[lane, (len(path) - 1) * (form.kappa + 1) + accepted] += 1
-    return out
-
-
 def grown_counts(form: Grown, keys: np.ndarray, chunk: int, lanes: int, rounds: int) -> np.ndarray:
     """Trees that grow by confidence: name all nodes, sort them, keep the best, walk."""
     out = np.zeros((lanes, len(form.kinds)), np.int64)
@@ -214,8 +190,9 @@ def machine_counts(form: Machine, keys: np.ndarray, chunk: int, lanes: int, roun
             while here >= 0:
                 here = int(form.follow[here, _first_above(_draft_word(seed, step), form.cells[here])])
                 step += 1
-            out[lane, -1 - here] += 1
-            begin = form.kinds[-1 - here].start
+            end = -1 - here
+            out[lane, form.kind_of[end]] += 1
+            begin = int(form.after[end])
     return out
 
 

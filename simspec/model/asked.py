@@ -26,18 +26,20 @@ def as_process(value: Process | dict[str, Any]) -> Process:
     return Processes.make(**value)
 
 
-def as_scheme(value: Scheme | dict[str, Any] | None) -> Scheme:
-    """The scheme itself, or made from its keys; a chain if there is none.
+def as_scheme(value: Scheme | dict[str, Any] | str | None) -> Scheme:
+    """The scheme itself, or made from its keys or its name; a chain if there is none.
 
     Examples
     --------
-    >>> as_scheme(None)
-    Chain(type='chain')
+    >>> print(as_scheme(None), as_scheme("pearl"))
+    chain ahead(pre_verify = True)
     """
     if isinstance(value, Scheme):
         return value
+    if isinstance(value, str):
+        return Schemes.make(type=value)
     if value is not None and not isinstance(value, dict):
-        raise ParameterError("scheme", f'scheme = {value!r}; allowed: {{"type": "tree", ...}} or the like')
+        raise ParameterError("scheme", f'scheme = {value!r}; allowed: "medusa", {{"type": "tree", ...}} or the like')
     return Schemes.make(**(value or {"type": "chain"}))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
@@ -98,11 +98,18 @@ def _allowed(name: str, model: type[BaseModel]) -> str:
     field = model.model_fields[name]
     if field.metadata:
         return _limits(name, field)
-    for inner in getattr(field.annotation, "__args__", ()):
+    inner, of_list = _inner(field.annotation)
+    return f"a value for {name}" if inner is None else _limits("each entry" if of_list else name, inner)
+
+
+def _inner(annotation: Any) -> tuple[FieldInfo | None, bool]:
+    """Range of a value that may be left out, or of the entries of a list."""
+    for inner in getattr(annotation, "__args__", ()):
         rules = getattr(inner, "__metadata__", ())
-        if rules and isinstance(rules[0], FieldInfo):
-            return _limits("each entry", rules[0])
-    return f"a value for {name}"
+        found, deeper = (rules[0], False) if rules and isinstance(rules[0], FieldInfo) else _inner(inner)
+        if found is not None:
+            return found, deeper or get_origin(annotation) is tuple
+    return None, False
 
 
 def _first_error(error: ValidationError, model: type[BaseModel], data: dict[str, Any]) -> ParameterError:

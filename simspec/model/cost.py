@@ -81,6 +81,16 @@ class Cost(Model):
         if limit is not None and kappa > limit:
             raise ParameterError("kappa", f"kappa = {kappa} is beyond the cost tables; allowed: 0 ≤ kappa ≤ {limit}")
 
+    def changed(self, **keys: Any) -> Cost:
+        """The same cost with other values under some keys.
+
+        Examples
+        --------
+        >>> print(Cost(c_d=0.1, c_v=0.01).changed(c_d=0.3))
+        c0 = 1, c_d = 0.3, c_v = 0.01, c_r = 0, off = 1
+        """
+        return Cost(**(self.model_dump() | keys))
+
     def drafting(self, steps: int) -> float:
         """Cost of ``steps`` draft steps: drafted tokens of a chain, levels of a tree."""
         if self.draft_table is None:

@@ -38,15 +38,16 @@ def _markov(process: Markov, kappa: int) -> DraftLaw:
 
 def _hmm(process: Hmm, kappa: int) -> DraftLaw:
     rows = normalised(process.P)
-    law = _long_run(rows, sorted(closed_classes(process.P)[0]))
+    law = long_run(rows, sorted(closed_classes(process.P)[0]))
     return DraftLaw((tuple(process.alphas),) * kappa, tuple(law), tuple(tuple(row) for row in rows))
 
 
 def _tokens(process: TokenChain, kappa: int) -> DraftLaw:
-    return DraftLaw((), tokens=tuple(tuple(row) for row in normalised(process.target)))
+    target, draft = (tuple(tuple(row) for row in normalised(rows)) for rows in (process.target, process.draft))
+    return DraftLaw((), tokens=target, drafts=draft)
 
 
-def _long_run(rows: list[list[float]], closed: list[int]) -> list[float]:
+def long_run(rows: list[list[float]], closed: list[int]) -> list[float]:
     """Long-run law of a chain with one closed class: states are removed one by one, so that nothing cancels."""
     left = [[rows[i][j] for j in closed] for i in closed]
     for k in range(len(closed) - 1, 0, -1):
@@ -94,8 +95,17 @@ def draft_law(process: Process, kappa: int) -> DraftLaw:
     """
     known = DRAFT_LAWS.get((process.type, process.unit))
     if known is None:
-        allowed = ", ".join(sorted({kind for kind, _ in DRAFT_LAWS}))
-        told = f"process.type = {process.type!r} has no drafts for schemes but a chain"
-        raise ParameterError("process.type", f"{told}; allowed: {allowed}, with independent windows")
+        told = f"process.type = {process.type!r} says no rates of drafts to schemes but a chain"
+        why = _WHY.get(process.type, "its windows depend on each other, or share a rate")
+        known_types = {kind for kind, _ in DRAFT_LAWS} | {"beta_mixture", "discrete_mixture", "drift"}
+        allowed = ", ".join(sorted(known_types - {process.type}))
+        raise ParameterError("process.type", f"{told}: {why}; allowed: {allowed}")
     longest = process.longest_draft
     return known(process, kappa if longest is None else min(kappa, longest))
+
+
+_WHY = {
+    "gaussian_copula_ar1": "they are integrals; give its survival curve as a process of type survival instead",
+    "trace": "they are measured ones; fit a process to the trace first",
+    "beta_mixture": "a rate of any value would hold for a request; give a discrete_mixture, or no request_tokens",
+}

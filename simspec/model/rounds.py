@@ -7,12 +7,12 @@ draft that stops when it is unsure, two models in turn, n-grams side by side.  K
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
 
-STATES_LIMIT, KINDS_LIMIT = 100_000, 10_000
+STATES_LIMIT, ENDS_LIMIT, KINDS_LIMIT = 250_000, 250_000, 10_000
 _SUM_TOLERANCE = 1e-9
 
 
@@ -78,12 +78,19 @@ class DraftLaw:
         Law of the next draft's state, by this one's, the same at every depth.
     tokens : tuple of rows, optional
         Next-token laws of the target by the last token, where the process has real tokens; it then says no rates.
+    drafts : tuple of rows, optional
+        Next-token laws of the draft model by the last token, beside those of the target.
+    marked : bool
+        Whether the end of a round is to be marked with the hidden state of the draft that was rejected, or else of the
+        last one.
     """
 
     alphas: tuple[tuple[float, ...], ...]
     first: tuple[float, ...] = (1.0,)
     moves: tuple[tuple[float, ...], ...] = ((1.0,),)
     tokens: tuple[tuple[float, ...], ...] | None = None
+    drafts: tuple[tuple[float, ...], ...] | None = None
+    marked: bool = False
 
     @property
     def states(self) -> int:
@@ -180,11 +187,13 @@ class RoundTable:
 
     def check(self) -> None:
         """Raise `ParameterError` unless every round ends and every state is a law."""
-        if not 1 <= len(self.states) <= STATES_LIMIT or len(self.kinds) > KINDS_LIMIT:
-            size = f"{len(self.states):,} states and {len(self.kinds):,} kinds of round"
-            raise ParameterError(
-                "scheme", f"the scheme has {size}; allowed: 1 to {STATES_LIMIT:,}, and {KINDS_LIMIT:,}"
-            )
+        many = len(self.kinds)
+        if many > KINDS_LIMIT:  # where the next round starts makes no other kind
+            many = len({replace(kind, start=0) for kind in self.kinds})
+        if not 1 <= len(self.states) <= STATES_LIMIT or many > KINDS_LIMIT or len(self.kinds) > ENDS_LIMIT:
+            size = f"{len(self.states):,} states, {len(self.kinds):,} ends and {many:,} kinds of round"
+            most = f"1 to {STATES_LIMIT:,}, {ENDS_LIMIT:,} and {KINDS_LIMIT:,}"
+            raise ParameterError("scheme", f"the scheme has {size}; allowed: {most}")
         for number, outcomes in enumerate(self.states):
             total = 0.0
             for chance, target in outcomes:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
-import operator
-import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,8 +15,9 @@ from simspec.model import grid
 from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError, ScenarioError, did_you_mean, shown
 from simspec.model.identity import canonical_json
-from simspec.model.process import KAPPA_LIMIT, METHODS, Process, Processes
+from simspec.model.process import KAPPA_LIMIT, Process, Processes
 from simspec.model.scenario_text import line_of, read_text, syntax_error
+from simspec.model.scenario_values import a_level, a_method, a_name, decimals, many_kappas, plain, whole
 from simspec.model.schemes import Scheme, Schemes
 from simspec.model.simulation import Simulation
 from simspec.model.toml_lines import key_lines
@@ -34,7 +32,16 @@ POINTS_LIMIT = 10**6
 
 
 _KEYS = ("name", "method", "seed", "windows", "kappa", "level", "process", "scheme", "cost")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_BINDING = ("process", "kappa")
+"""Keys of a [scheme] that say where it runs, not what it is."""
+
+
+@dataclass(frozen=True)
+class Binding:
+    """Where a scheme runs: labels of its processes (none: on all), and its own κ."""
+
+    processes: tuple[str, ...] = ()
+    kappas: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,8 @@ class Scenario:
     level : float
         Confidence level of every interval, 0.5 ≤ level < 1.
     scheme : tuple of dict
-        One table per ``[scheme]``, a chain if there is none: how rounds draft and verify, on every process.
+        One table per ``[scheme]``, a chain if there is none: how rounds draft and verify, on every process or on those
+        whose label ``process`` names, at the κ of the scenario or at its own ``kappa``.
     method : str
         ``"simulate"``: rounds are played.  ``"multinomial"``: the counts of all windows are drawn at once, which takes
         independent windows and a time that does not grow with ``windows``; the bits are those of numpy's binomial
@@ -136,15 +144,15 @@ class Scenario:
     def __post_init__(self) -> None:
         """Check what stands above the tables; points are checked by `check`."""
         plain = {
-            "name": _name(self.name),
-            "process": tuple(_decimals(entry) for entry in self.process),
-            "scheme": tuple(_decimals(entry) for entry in self.scheme),
-            "cost": _decimals(self.cost),
-            "kappa": _kappas(self.kappa) if self.kappa is not None else None,
-            "windows": _whole("windows", self.windows, 1, WINDOWS_LIMIT),
-            "seed": _whole("seed", self.seed, 0, SEED_LIMIT - 1),
-            "level": _level(self.level),
-            "method": _method(self.method),
+            "name": a_name(self.name),
+            "process": tuple(decimals(entry) for entry in self.process),
+            "scheme": tuple(decimals(entry) for entry in self.scheme),
+            "cost": decimals(self.cost),
+            "kappa": many_kappas(self.kappa) if self.kappa is not None else None,
+            "windows": whole("windows", self.windows, 1, WINDOWS_LIMIT),
+            "seed": whole("seed", self.seed, 0, SEED_LIMIT - 1),
+            "level": a_level(self.level),
+            "method": a_method(self.method),
         }
         for key, value in plain.items():
             object.__setattr__(self, key, value)
@@ -154,10 +162,10 @@ class Scenario:
         own: dict[str, Any] = {"name": self.name, "seed": self.seed, "windows": self.windows, "level": self.level}
         own["method"] = self.method
         own["kappa"] = list(self.kappa) if self.kappa is not None else None
-        own["process"] = [_json(entry) for entry in self.process]
+        own["process"] = [plain(entry) for entry in self.process]
         if self.scheme != (CHAIN,):  # a run of chains is the same run as before there were others
-            own["scheme"] = [_json(entry) for entry in self.scheme]
-        own["cost"] = _json(self.cost)
+            own["scheme"] = [plain(entry) for entry in self.scheme]
+        own["cost"] = plain(self.cost)
         return own
 
     def __eq__(self, other: object) -> bool:
@@ -168,9 +176,12 @@ class Scenario:
 
     def points(self) -> int:
         """Number of points of the grid, counted without making them."""
-        processes = sum(grid.size(self._process_axes(i)[1]) for i in range(len(self.process)))
-        schemes = sum(grid.size(self._scheme_axes(i)[1]) for i in range(len(self.scheme)))
-        return processes * schemes * grid.size(self._cost_axes())
+        schemes = [(self._binding(i).processes, grid.size(self._scheme_axes(i)[1])) for i in range(len(self.scheme))]
+        simulations = 0
+        for index, table in enumerate(self.process):
+            own = sum(size for only, size in schemes if not only or table.get("label") in only)
+            simulations += own * grid.size(self._process_axes(index)[1])
+        return simulations * grid.size(self._cost_axes())
 
     def check_size(self, most: int = POINTS_LIMIT) -> None:
         """Raise `ParameterError` unless there are at most ``most`` points."""
@@ -184,9 +195,12 @@ class Scenario:
     def check(self, most: int = POINTS_LIMIT) -> None:
         """Raise `ParameterError` unless there are at most ``most`` points and each of them is valid."""
         self.check_size(most)
-        longest = max((max(kappas) for simulation, kappas in self.simulations() if simulation.chained), default=0)
-        for cost in self.costs():
-            cost.check_kappa(longest)
+        longest: dict[Scheme, int] = {}
+        for simulation, kappas in self.simulations():
+            if simulation.chained:
+                longest[simulation.scheme] = max(longest.get(simulation.scheme, 0), *kappas)
+        for cost, (scheme, kappa) in itertools.product(self.costs(), longest.items()):
+            scheme.priced(cost).check_kappa(kappa)
         self._check_schemes()
 
     def _check_schemes(self) -> None:
@@ -207,28 +221,49 @@ class Scenario:
         for key, value in table.items():
             depth = str(fields[key].annotation).count("tuple[") if key in fields else 0
             whole = key in ("type", "label", "where")
-            axes[key] = [_json(value)] if whole else grid.axis(f"{prefix}.{key}", value, depth)
+            axes[key] = [plain(value)] if whole else grid.axis(f"{prefix}.{key}", value, depth)
         return prefix, axes
 
     def _scheme_axes(self, index: int) -> tuple[str, dict[str, Sequence[Any]]]:
         """A list is one value where the scheme takes a list, else several."""
         table = self.scheme[index]
         prefix = f"scheme[{index}]" if len(self.scheme) > 1 else "scheme"
-        kind = table.get("type")
-        fields = Schemes.table[kind].model_fields if isinstance(kind, str) and kind in Schemes.table else {}
+        fields = Schemes.fields(table.get("type"))
         axes: dict[str, Sequence[Any]] = {}
         for key, value in table.items():
-            whole = key == "type" or (key in fields and "tuple[" in str(fields[key].annotation))
-            axes[key] = [_json(value)] if whole else grid.axis(f"{prefix}.{key}", value, 0)
+            if key in _BINDING:
+                continue
+            whole = key in ("type", "label") or (key in fields and "tuple[" in str(fields[key].annotation))
+            axes[key] = [plain(value)] if whole else grid.axis(f"{prefix}.{key}", value, 0)
         return prefix, axes
 
-    def _schemes(self) -> list[Scheme]:
+    def _binding(self, index: int) -> Binding:
+        """On which processes a scheme runs, by label, and at which κ, where its table says so."""
+        table = self.scheme[index]
+        prefix, labels = self._scheme_axes(index)[0], [str(own.get("label", "")) for own in self.process]
+        asked = table.get("process", [])
+        only = tuple(asked) if isinstance(asked, list) else (asked,)
+        for label in only:
+            if not label or label not in labels:
+                told = f"{prefix}.process = {shown(label)} is no label of a [[process]]"
+                raise ParameterError(f"{prefix}.process", f"{told}{did_you_mean(str(label), [x for x in labels if x])}")
+        try:
+            return Binding(only, many_kappas(table["kappa"]) if "kappa" in table else None)
+        except ParameterError as error:
+            raise error.under(prefix) from None
+
+    def schemes(self) -> list[Scheme]:
+        """Every scheme, in the order of the file."""
+        return [scheme for scheme, _, _ in self._schemes()]
+
+    def _schemes(self) -> list[tuple[Scheme, Binding, str]]:
+        """Every scheme, where it runs, and how its table is called."""
         out = []
         for index in range(len(self.scheme)):
             prefix, axes = self._scheme_axes(index)
             for keys in grid.combinations(axes):
                 try:
-                    out.append(Schemes.make(**keys))
+                    out.append((Schemes.make(**keys), self._binding(index), prefix))
                 except ParameterError as error:
                     raise error.under(prefix) from None
         return out
@@ -246,7 +281,7 @@ class Scenario:
         return tuple(self._make_simulations())
 
     def _make_simulations(self) -> Iterator[tuple[Simulation, tuple[int, ...]]]:
-        seen: set[str] = set()
+        seen: dict[str, Simulation] = {}
         schemes = self._schemes()
         for index in range(len(self.process)):
             prefix, axes = self._process_axes(index)
@@ -257,33 +292,45 @@ class Scenario:
                 except ParameterError as error:
                     raise error.under(prefix) from None
                 process.check_method(self.method)
-                for simulation in (Simulation(process, scheme) for scheme in schemes):
-                    if simulation.id in seen:
-                        continue  # e.g. steps_after_full under start = "stationary", where it has no effect
-                    seen.add(simulation.id)
-                    yield simulation, self.kappas_for(simulation)
+                for scheme, binding, where in schemes:
+                    if binding.processes and process.label not in binding.processes:
+                        continue
+                    simulation = Simulation(process, scheme)
+                    before = seen.get(simulation.id)
+                    if before is not None:  # e.g. steps_after_full under start = "stationary", where it has no effect
+                        _check_same_name(before, simulation, where)
+                        continue
+                    seen[simulation.id] = simulation
+                    yield simulation, self.kappas_for(simulation, binding.kappas)
 
-    def kappas_for(self, simulation: Simulation) -> tuple[int, ...]:
-        """κ at which a simulation is run; raises `ParameterError` if one cannot be asked."""
+    def kappas_for(self, simulation: Simulation, own: tuple[int, ...] | None = None) -> tuple[int, ...]:
+        """κ at which a simulation is run, ``own`` being what its scheme asks for.
+
+        Raises
+        ------
+        ParameterError
+            One cannot be asked.
+        """
+        asked = self.kappa if own is None else own
         if simulation.chained:
-            return self.kappas_of(simulation.process)
-        if self.method != "simulate":
-            told = f'method = "{self.method}" is for chains; allowed with this scheme: "simulate"'
-            raise ParameterError("method", told)
-        return simulation.scheme.usual_kappas if self.kappa is None else self.kappa
+            return self.kappas_of(simulation.process, asked)
+        if self.method == "multinomial":
+            told = f'method = "multinomial" draws windows of chains, and {simulation.scheme.type} is none'
+            raise ParameterError("method", f'{told}; allowed with this scheme: "simulate", "exact"')
+        return simulation.scheme.kappas if asked is None else asked
 
     def _find_trace(self, keys: dict[str, Any]) -> None:
         path = keys.get("path")
         if self.base and isinstance(path, str) and "\0" not in path and (Path(self.base) / path).exists():
             keys["path"] = str(Path(self.base) / path)
 
-    def kappas_of(self, process: Process) -> tuple[int, ...]:
+    def kappas_of(self, process: Process, asked: tuple[int, ...] | None) -> tuple[int, ...]:
         """Draft lengths at which ``process`` is simulated; raises `ParameterError` if one cannot be asked."""
-        if self.kappa is None:
+        if asked is None:
             longest = process.longest_draft
             kappas = tuple(range(1 + min(KAPPA_LIMIT, longest if longest is not None else DEFAULT_LONGEST)))
         else:
-            kappas = self.kappa
+            kappas = asked
         limitless = process.longest_draft is None and type(process).check_kappa is Process.check_kappa
         for kappa in () if limitless else kappas:
             try:
@@ -301,73 +348,16 @@ class Scenario:
                 raise error.under("cost") from None
 
 
+def _check_same_name(before: Simulation, again: Simulation, where: str) -> None:
+    """Two names for one thing would leave one of them out of every table."""
+    if before.scheme.label != again.scheme.label:
+        told = f"{where}.label = {shown(again.scheme.label)} is the same simulation as {shown(before.scheme.label)}"
+        raise ParameterError(f"{where}.label", f"{told}; allowed: schemes that differ, in a parameter or a process")
+
+
 def _tables(key: str, value: Any) -> tuple[dict[str, Any], ...]:
     """One table or several."""
     tables = value if isinstance(value, (list, tuple)) else [value]
     if not tables or not all(isinstance(entry, dict) for entry in tables):
         raise ParameterError(key, f"{key} is not a table; allowed: [{key}] or several [[{key}]]")
     return tuple(tables)
-
-
-def _name(value: Any) -> str:
-    if value in (None, ""):
-        raise ParameterError("name", 'name is missing; it names the result folder, e.g. name = "quickstart"')
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise ParameterError("name", f"name = {shown(value)} cannot name a folder; allowed: letters, digits and . _ -")
-    return value
-
-
-def _whole(key: str, value: Any, low: int, high: int) -> int:
-    allowed = f"allowed: {low} ≤ {key} ≤ {high}"
-    if isinstance(value, (float, Decimal)) and math.isfinite(value) and value == int(value):
-        value = int(value)  # 1e6 is a natural way to write a budget
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        number = operator.index(value)
-    except TypeError:
-        raise ParameterError(key, f"{key} = {shown(value)} is not a whole number; {allowed}") from None
-    if not low <= number <= high:
-        raise ParameterError(key, f"{key} = {shown(number)} is out of range; {allowed}")
-    return number
-
-
-def _level(value: Any) -> float:
-    try:
-        number = math.nan if isinstance(value, (bool, str)) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not 0.5 <= number < 1:
-        raise ParameterError("level", f"level = {shown(value)} is out of range; allowed: 0.5 ≤ level < 1")
-    return number
-
-
-def _method(value: Any) -> str:
-    if value not in METHODS:
-        raise ParameterError("method", f"method = {shown(value)} is unknown{did_you_mean(str(value), METHODS)}")
-    return str(value)
-
-
-def _kappas(value: Any) -> tuple[int, ...]:
-    if not isinstance(value, (str, dict)) and hasattr(value, "__iter__"):
-        value = list(itertools.islice(value, KAPPA_LIMIT + 2))
-    values = grid.axis("kappa", _decimals(value))
-    if grid.size({"kappa": values}) > KAPPA_LIMIT + 1:
-        raise ParameterError("kappa", f"kappa has too many values; allowed: 0 ≤ kappa ≤ {KAPPA_LIMIT}")
-    return tuple(sorted(_whole("kappa", entry, 0, KAPPA_LIMIT) for entry in values))
-
-
-def _decimals(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _decimals(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_decimals(entry) for entry in value]
-    return grid.as_decimal(value)
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _json(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_json(entry) for entry in value]
-    return float(value) if isinstance(value, Decimal) else value

@@ -9,8 +9,8 @@ from hashlib import sha256
 from typing import Any, Literal
 
 from simspec.model.base import Model
+from simspec.model.carried_rounds import process_rounds
 from simspec.model.cost import Cost
-from simspec.model.draft_laws import draft_law
 from simspec.model.errors import ParameterError
 from simspec.model.forms import Rounds
 from simspec.model.identity import canonical_json
@@ -47,7 +47,7 @@ class Simulation:
     @property
     def chained(self) -> bool:
         """Whether drafts are one chain, which every process plays in a form of its own."""
-        return isinstance(self.scheme, Chain)
+        return self.scheme.chained
 
     @property
     def fresh(self) -> bool:
@@ -62,13 +62,16 @@ class Simulation:
         ParameterError
             The scheme has no meaning for this process, or for this κ.
         """
-        table = self.scheme.rounds(draft_law(self.process, kappa), kappa)
+        table = process_rounds(self.scheme, self.process, kappa)
         table.check()
         return table
 
     def check(self, kappas: Sequence[int], costs: Sequence[Cost]) -> None:
         """Raise `ParameterError` unless every round of the scheme can be played and priced; chains are checked by κ."""
-        for kappa in () if self.chained else kappas:
+        if self.chained:
+            return
+        costs = [self.scheme.priced(cost) for cost in costs]
+        for kappa in kappas:
             try:
                 for kind in self.rounds(kappa).kinds:
                     for cost in costs:
@@ -88,7 +91,8 @@ class Simulation:
         }
 
     def __str__(self) -> str:
-        return str(self.process) if self.chained else f"{self.scheme} on {self.process}"
+        plain = isinstance(self.scheme, Chain) and not self.scheme.parameters()
+        return str(self.process) if plain else f"{self.scheme} on {self.process}"
 
     @functools.cached_property
     def id(self) -> str:

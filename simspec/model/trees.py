@@ -12,7 +12,7 @@ from simspec.model.base import Model, Probability
 from simspec.model.errors import ParameterError
 
 NODES_LIMIT = 4096
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 """Exclusive chances typed in with few digits may add up to this much more than 1."""
 
 
@@ -61,7 +61,7 @@ class DraftTree(Model):
         if self.siblings == "exclusive":
             for node, own in enumerate(self.children):
                 total = sum(self.chances[child - 1] for child in own)
-                if total > 1.0 + _ROUNDING:
+                if total > 1.0 + ROUNDING:
                     raise ParameterError(
                         f"chances[{own[0] - 1}]",
                         f"chances[{own[0] - 1}] and its siblings add up to {total:g} under node {node}; allowed: at "

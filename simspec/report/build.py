@@ -18,6 +18,7 @@ from simspec.report.page import document, esc, figure, gallery, paragraph, table
 from simspec.report.points import Point, points
 from simspec.report.select import choose, shown, spread
 from simspec.report.summary import summary
+from simspec.report.systems import systems_section
 from simspec.report.verdicts import alarm, sentences, verdict_section
 from simspec.run.best_table import with_interval
 from simspec.run.dataset import Dataset, read
@@ -107,7 +108,8 @@ def build(data: Dataset) -> str:
     name = data.scenario.name
     how = _HOW[data.scenario.method].format(windows=data.scenario.windows)
     lead = paragraph(f"A simspec sweep: {plural(len(held), 'point')}, {how}.", "lead")
-    sections = [("summary", "Best draft length", summary(held)), *shared]
+    ways = ("systems", "Ways to draft and to verify", systems_section(data))
+    sections = [ways, ("summary", "Best draft length", summary(held)), *shared]
     return document(name, lead, sections)
 
 

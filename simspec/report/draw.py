@@ -68,14 +68,14 @@ def need_matplotlib() -> None:
         ) from None
 
 
-def render(paint: Callable[[Figure], None], height: int, title: str, key: str) -> str:
-    """Draw into a figure of `WIDTH` by ``height`` and return it as an inline ``<svg>``.
+def render(paint: Callable[[Figure], None], height: int, title: str, key: str, width: int = WIDTH) -> str:
+    """Draw into a figure of ``width`` by ``height`` and return it as an inline ``<svg>``.
 
     Parameters
     ----------
     paint : callable
         Draws into the figure it is given.
-    height : int
+    height, width : int
         In pixels.
     title : str
         What the figure shows, for those who cannot see it.
@@ -98,7 +98,7 @@ def render(paint: Callable[[Figure], None], height: int, title: str, key: str) -
     buffer = io.StringIO()
     with style.context(["default", STYLE]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # the browser brings the font
-        figure = Figure(figsize=(WIDTH / 72, height / 72), dpi=72)
+        figure = Figure(figsize=(width / 72, height / 72), dpi=72)
         paint(figure)
         figure.savefig(buffer, format="svg", metadata=unsigned)
     return inline(buffer.getvalue(), title, key)

@@ -114,11 +114,14 @@ class Point:
 
     @property
     def scheme(self) -> str:
-        """The drafting scheme in words; empty for a chain."""
+        """The drafting scheme by its label or in words; empty for a plain chain."""
         first = self.rows[0] if self.rows else {}
         kind = first.get("scheme")
-        if not isinstance(kind, str) or kind == "chain":
+        if not isinstance(kind, str) or (kind == "chain" and first.get("scheme_parameters") in (None, "{}")):
             return ""
+        label = first.get("scheme_label")
+        if isinstance(label, str) and label:
+            return label
         own = json.loads(first.get("scheme_parameters") or "{}")
         return " ".join([kind, *(f"{key} = {_short(value)}" for key, value in own.items())])
 

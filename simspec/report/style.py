@@ -67,6 +67,7 @@ figure .name { font-weight: 600; line-height: 1.3; align-self: end; }
 figure svg { display: block; width: 100%; max-width: 100%; height: auto; }
 figure svg * { stroke-linejoin: round; stroke-linecap: butt; }
 figure svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif !important; }
+.wide { overflow-x: auto; } .wide figure { max-width: none; display: block; } .wide svg { min-width: 40rem; }
 figcaption { color: var(--soft); font-size: .875rem; line-height: 1.4; font-variant-numeric: tabular-nums; }
 .key { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; list-style: none; margin: 0 0 1.1rem; padding: 0;
   font-size: .875rem; color: var(--soft); }

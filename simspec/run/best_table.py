@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
+from simspec.model import Schemes
 from simspec.text import kappa_set, number, table
 
 PRICES = ("c0", "c_d", "c_v", "c_r", "off")
@@ -12,17 +14,15 @@ PRICES = ("c0", "c_d", "c_v", "c_r", "off")
 
 def best_table(records: list[dict[str, Any]], kinds: dict[str, set[Any]]) -> str:
     """Text table of `Dataset.best_records`; parameters that all rows of a process share stand above it."""
-    names, shared = _process_names(records, kinds["parameters"])
+    names, shared = process_names(records, kinds["parameters"])
     varies = [key for key in PRICES if key == "c_d" or len(kinds[key]) > 1]
     dear_off = kinds["off"] != {1.0}
-    schemes = _scheme_names(records) if kinds["scheme"] - {"chain", None} else []
     rows = []
-    for i, (name, row) in enumerate(zip(names, records, strict=True)):
+    for name, row in zip(names, records, strict=True):
         star = f"{row['kappa_star']}{' (largest run)' if row['at_kappa_max'] else ''}"
         rows.append(
             [
                 name,
-                *([schemes[i]] if schemes else []),
                 *(f"{row[key]:g}" for key in varies),
                 f"off ({row['kappa_star']})" if row["off_is_better"] else star,
                 kappa_set(row["indistinguishable_kappas"]),
@@ -32,12 +32,10 @@ def best_table(records: list[dict[str, Any]], kinds: dict[str, set[Any]]) -> str
                 *([f"{row['speedup'] * row['off']:.4f}"] if dear_off else []),
                 number(row["mean_tokens"]),
                 number(row["p_zero_accepted"]),
-                *([number(row[key]) for key in ("mean_wasted", "mean_steps", "round_cost_p99")] if schemes else []),
             ]
         )
     header = [
         "process",
-        *(["scheme"] if schemes else []),
         *varies,
         "best κ",
         "tied κ",
@@ -46,7 +44,6 @@ def best_table(records: list[dict[str, Any]], kinds: dict[str, set[Any]]) -> str
         "exact",
     ]
     header += [*(["against off"] if dear_off else []), "E[tokens]", "P(A=0)"]
-    header += ["wasted drafts", "draft steps", "p99 cost"] if schemes else []
     return "\n".join([*shared, table(header, rows)])
 
 
@@ -64,7 +61,7 @@ def with_interval(row: dict[str, Any], name: str) -> str:
     return f"{number(row[name])} [{number(row[f'{name}_low'])}, {number(row[f'{name}_high'])}]"
 
 
-def _process_names(records: list[dict[str, Any]], every: set[tuple[str, str]]) -> tuple[list[str], list[str]]:
+def process_names(records: list[dict[str, Any]], every: set[tuple[str, str]]) -> tuple[list[str], list[str]]:
     """A short name per row, and a line per process type with what all points of that type have in common."""
     parameters = [json.loads(record["parameters"]) for record in records]
     seen: dict[tuple[str, str], set[str]] = {}
@@ -85,18 +82,17 @@ def _process_names(records: list[dict[str, Any]], every: set[tuple[str, str]]) -
     return names, [*lines, ""] if lines else []
 
 
-def _scheme_names(records: list[dict[str, Any]]) -> list[str]:
-    """The type of the scheme, and what differs between the schemes of one type."""
-    own = [json.loads(record["scheme_parameters"] or "{}") for record in records]
-    seen: dict[tuple[str, str], set[str]] = {}
-    for record, parameters in zip(records, own, strict=True):
-        for key, value in parameters.items():
-            seen.setdefault((record["scheme"], key), set()).add(str(value))
-    differ = {where for where, values in seen.items() if len(values) > 1}
+def scheme_names(records: Sequence[dict[str, Any]]) -> list[str]:
+    """The label of each scheme, else its type and what differs between the schemes of one type."""
+    own = [(r.get("scheme") or "chain", json.loads(r.get("scheme_parameters") or "{}")) for r in records]
+    keys = {(kind, key) for kind, parameters in own for key in parameters}
+    differ = {(kind, key) for kind, key in keys if len({str(p.get(key)) for k, p in own if k == kind}) > 1}
     names = []
-    for record, parameters in zip(records, own, strict=True):
-        told = {key: value for key, value in parameters.items() if (record["scheme"], key) in differ}
-        names.append(" ".join([record["scheme"] or "chain", *_short_all(told)]))
+    for record, (kind, parameters) in zip(records, own, strict=True):
+        fields = Schemes.table[kind].model_fields if kind in Schemes.table else {}
+        told = {key: value for key, value in parameters.items() if (kind, key) in differ}
+        told = {key: value for key, value in told.items() if key not in fields or value != fields[key].default}
+        names.append(record.get("scheme_label") or " ".join([kind, *_short_all(told)]))
     return names
 
 
@@ -113,5 +109,6 @@ def _short_all(parameters: dict[str, Any]) -> list[str]:
 
 def _short(key: str, value: Any) -> str:
     if isinstance(value, list):
-        return f"{len(value)} values of {key}"
+        few = len(value) <= 4 and all(isinstance(entry, (int, float)) for entry in value)
+        return f"{key}={','.join(f'{entry:g}' for entry in value)}" if few else f"{len(value)} values of {key}"
     return f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"

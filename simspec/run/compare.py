@@ -15,6 +15,7 @@ from simspec.kernels.tally import SUMS
 from simspec.model import Cost, DatasetError, ParameterError, Processes, Schemes, SimspecError, Simulation
 from simspec.run.comparison import Comparison, LeftOut, Row
 from simspec.run.dataset import Dataset
+from simspec.run.lawful import UNKNOWN
 from simspec.run.layout import USUAL_ROUNDS
 from simspec.run.sides import COST, Side, Units
 from simspec.stats import difference as stats
@@ -77,6 +78,8 @@ class Matching:
             for row in points.drop_duplicates("simulation_id").to_dict("records"):
                 self.names[row["simulation_id"]] = _name(row)
         self.points = one.points[one.points.index.isin(two.points.index)]
+        plain = (self.points["scheme"] == "chain") & (self.points["scheme_parameters"] == "{}")  # priced by its sums
+        self._by_kind = ~plain | (self.points["cost_tables"] != "{}")
         self.frames: list[dict[str, Any]] = []
         self.pairs: list[dict[str, Any]] = []
         self.plans: list[tuple[stats.Moments, stats.Moments, NDArray[np.int64]]] = []
@@ -142,7 +145,28 @@ class Matching:
                 name = f"{self.names[ids[key // 2**16]]}; κ = {key % 2**16}"
                 self.left_out.append(LeftOut(name, _DISAGREE if why else "a single unit has no error estimate"))
             if enough.any():
+                self._stored_prices(parts, ids)
                 yield ids, a.take(enough), b.take(enough)
+
+    def _stored_prices(self, parts: tuple[tuple[Path, ...], tuple[Path, ...]], ids: list[str]) -> None:
+        """Compare prices that are those of kinds of rounds, or of entries of a table, by their stored intervals."""
+        points = self.points.index[self.points["simulation_id"].isin(ids) & self._by_kind]
+        if points.empty:
+            return
+        found = [side.estimates(held, points) for side, held in zip((self.one, self.two), parts, strict=True)]
+        if found[0] is None or found[1] is None:
+            self.left_out += [LeftOut(self.names[own], "its estimates cannot be read") for own in ids]
+            return
+        both = found[0].index.intersection(found[1].index)
+        a, b = found[0].loc[both], found[1].loc[both]
+        place = {"simulation_id": a["simulation_id"].to_numpy(), "kappa": both.get_level_values("kappa").to_numpy()}
+        point = both.get_level_values("point_id").to_numpy()
+        for quantity in stats.PRICED_QUANTITIES:
+            done = stats.stored(_stored(a, quantity), _stored(b, quantity))
+            self.frames.append({**place, "point_id": point, "quantity": quantity, **vars(done)})
+            lost = np.isnan(done.p_value)
+            for own, kappa in zip(place["simulation_id"][lost], place["kappa"][lost], strict=True):
+                self.left_out.append(LeftOut(f"{self.names[own]}; κ = {kappa}; {quantity}", "it has no error estimate"))
 
     def _batch(self, ids: list[str], a: Units, b: Units) -> None:
         replayed = np.array([own in self.replays for own in ids])[a.keys // 2**16]  # units are the requests of one file
@@ -172,14 +196,17 @@ class Matching:
             "how": how, **_sizes("a", x), **_sizes("b", y),
             "mean_accepted": stats.estimate("mean_accepted", first.total + second.total)[0],
         })  # fmt: skip
+        bare = self.one.means_only | self.two.means_only
+        untold = np.array([own in bare for own in zip(names, group["kappa"].tolist(), strict=True)])
         for quantity in stats.WINDOW_QUANTITIES:
             self._test(quantity, group, None, first, second, both, None)
-        mine = self.points["simulation_id"].isin(ids)
-        mine &= self.points["scheme"] == "chain"  # prices of other schemes are those of kinds of rounds, not of sums
+            if quantity in UNKNOWN and untold.any():
+                self.frames[-1]["p_value"] = np.where(untold, np.nan, self.frames[-1]["p_value"])
+        told = f"exact means alone do not hold {', '.join(UNKNOWN)}"
+        self.left_out += [LeftOut(self.names[own], told) for own in dict.fromkeys(names[untold])]
+        mine = self.points["simulation_id"].isin(ids) & ~self._by_kind
         for _, points in self.points[mine].groupby([*COST, "cost_tables"], observed=True):
             first_point = points.iloc[0]
-            if first_point["cost_tables"] != "{}":  # priced by κ, not by sums: their counts are compared above
-                continue
             price = Cost(**{key: float(first_point[key]) for key in COST})  # type: ignore[arg-type]
             where = dict(zip(points["simulation_id"], points.index, strict=True))
             point = np.array([where.get(own) for own in names], object)
@@ -201,6 +228,11 @@ class Matching:
         self.frames.append({**group, "point_id": point, "quantity": quantity, **vars(done)})
 
 
+def _stored(rows: Any, quantity: str) -> stats.Stored:
+    columns = (quantity, f"{quantity}_high", "level", "units")
+    return stats.Stored(*(rows[name].to_numpy(np.float64) for name in columns))
+
+
 def _sizes(side: str, own: Units) -> dict[str, Any]:
     """Rounds and units per group; exact values have none."""
     counted = ~own.lawful
@@ -213,7 +245,8 @@ def _sizes(side: str, own: Units) -> dict[str, Any]:
 def _name(row: Any) -> str:
     try:
         process = Processes.make(type=row["process"], label=row["label"], **json.loads(row["parameters"]))
-        return str(Simulation(process, Schemes.make(type=row["scheme"], **json.loads(row["scheme_parameters"]))))
+        scheme = Schemes.make(type=row["scheme"], **json.loads(row["scheme_parameters"]))
+        return f"{row['scheme_label']}: {Simulation(process, scheme)}".removeprefix(": ")
     except (SimspecError, ValueError, TypeError):  # of a process this version does not know
         return f"{row['label'] or row['process']} {row['simulation_id'][:12]}"
 

@@ -16,13 +16,14 @@ from simspec.run.columns import rows_of, values
 from simspec.run.rounds import read_rounds
 from simspec.run.schema import SCHEMA_VERSION, TABLES
 from simspec.run.store import MANIFEST
+from simspec.run.systems import System, systems, systems_text
 from simspec.text import clean, plural
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-_KINDS = (*PRICES, "process", "parameters", "scheme")
+_KINDS = (*PRICES, "process", "parameters", "scheme", "scheme_parameters")
 
 
 _INTERVALS = """\
@@ -178,9 +179,19 @@ class Dataset:
         if not self.complete:
             lines[0] += "  (not complete; run the scenario again to continue it)"
         rest = [f"… and {points - most:,} more"] if most is not None and points > most else []
-        lines += ["", best_table(self.best_records(most), self._kinds()), *rest, "", *self._failures(), *self._origin()]
+        lines += ["", self._best_text(most), *rest, "", *self._failures(), *self._origin()]
         lines += self._recorded()
         return "\n".join(lines)
+
+    def _best_text(self, most: int | None) -> str:
+        kinds = self._kinds()
+        if kinds["scheme"] <= {"chain", None} and kinds["scheme_parameters"] <= {"{}", None}:
+            return best_table(self.best_records(most), kinds)
+        return systems_text(self.systems(), most)
+
+    def systems(self) -> list[System]:
+        """Every scheme at its best κ, in the order of the scenario."""
+        return systems(self.best_records(), self._kinds()["parameters"], self.scenario.schemes())
 
     def _kinds(self) -> dict[str, set[Any]]:
         """What all points have together: the different prices, and pairs of process and parameters."""
@@ -188,6 +199,7 @@ class Dataset:
         return {name: set(column[name]) for name in PRICES} | {
             "parameters": set(zip(column["process"], column["parameters"], strict=True)),
             "scheme": set(column["scheme"]),
+            "scheme_parameters": set(column["scheme_parameters"]),
         }
 
     @property

@@ -60,7 +60,7 @@ class Job:
             return trace_layout(self.process, self.windows, max(self.kappas))
         if self.simulation.fresh:
             return layout(self.process, self.windows, self.kappas, LANES // 2)
-        return layout(self.process, self.windows, self.kappas)
+        return layout(self.process, self.windows, self.kappas, rounds_only=not self.simulation.chained)
 
     @property
     def keys(self) -> np.ndarray:

@@ -51,14 +51,17 @@ class Layout:
         return self.lanes_of(chunk) * self.rounds
 
 
-def layout(process: Process, windows: int, kappas: Sequence[int], fewest: int = FEWEST_LANES) -> Layout:
+def layout(
+    process: Process, windows: int, kappas: Sequence[int], fewest: int = FEWEST_LANES, rounds_only: bool = False
+) -> Layout:
     """Cut ``windows`` rounds per κ into lanes, rounding up.
 
     A lane has 4096 rounds; fewer (a power of two) if that would leave less than 128 lanes, which an error estimate
     needs, and more if it would take over 8192.  Generations are shared out likewise, 64 to a lane.  A generation's
     rounds are random: their number is planned so that every κ gets at least ``windows`` rounds but for odds below 1e-9,
     and what was run is reported.  Fresh windows need no lanes for their error: a chunk plays the rounds of its 64 lanes
-    as one, and ``fewest`` may be small.
+    as one, and ``fewest`` may be small.  With ``rounds_only`` lanes play rounds whatever the process: a scheme's lane
+    begins anywhere in a generation, as often as rounds do.
 
     Examples
     --------
@@ -68,7 +71,7 @@ def layout(process: Process, windows: int, kappas: Sequence[int], fewest: int = 
     >>> layout(Iid(alpha=0.7), 1000, [4])
     Layout(lanes=250, rounds=4, generations=0)
     """
-    if process.unit == "generation":
+    if process.unit == "generation" and not rounds_only:
         wanted = _generations(process, windows, max(kappas))
         each = _share(wanted, USUAL_GENERATIONS, fewest)
         return Layout(-(-wanted // each), 0, each)

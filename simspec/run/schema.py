@@ -85,6 +85,7 @@ ESTIMATES = _schema(
         ("label", _WORD, "the label given in the scenario"),
         ("scheme", _WORD, "drafting scheme: chain, tree, stop, …"),
         ("scheme_parameters", _WORD, "all parameters of the scheme as canonical JSON; {} for a chain"),
+        ("scheme_label", _WORD, "the label given to the scheme in the scenario"),
         ("c0", pa.float64(), "cost of the target pass of a round, in plain target steps"),
         ("c_d", pa.float64(), "cost of one draft token"),
         ("c_v", pa.float64(), "cost of verifying one more token"),

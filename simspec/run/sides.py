@@ -24,6 +24,7 @@ from simspec.run.schema import WHOLE_CHUNK
 from simspec.stats import difference as stats
 from simspec.stats.counts import Ints, round_sums
 from simspec.text import clean
+from simspec.theory.scheme_means import SchemeLaw
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,8 +35,18 @@ _N = SUMS.index("n")
 _UNIT = ["kappa", "chunk", "lane"]
 _ORIGIN = ["seed", "stream_version", "method"]
 _COUNT = ["drafted", "accepted", "count"]
-_WORDS = ["point_id", "simulation_id", "process", "parameters", "label", "method", "scheme", "scheme_parameters"]
-_OF_BEFORE = {"method": "simulate", "scheme": "chain", "scheme_parameters": "{}"}
+_WORDS = [
+    "point_id",
+    "simulation_id",
+    "process",
+    "parameters",
+    "label",
+    "method",
+    "scheme",
+    "scheme_parameters",
+    "scheme_label",
+]
+_OF_BEFORE = {"method": "simulate", "scheme": "chain", "scheme_parameters": "{}", "scheme_label": ""}
 """Columns that files of before there were several lack, and what they would say."""
 _POINT = [*_WORDS, *COST, "cost_tables"]
 
@@ -47,6 +58,7 @@ class Side:
         self.path = (dataset if isinstance(dataset, Dataset) else read(dataset)).path
         self.left_out: list[LeftOut] = []
         self.lawless: set[tuple[str, int]] = set()
+        self.means_only: set[tuple[str, int]] = set()
         self.load = functools.lru_cache(maxsize=2)(self._load)
         parts = self._parts("chunks")
         if not parts:
@@ -84,7 +96,8 @@ class Side:
     def units(self, parts: tuple[Path, ...], ids: list[str], names: dict[str, str]) -> Units | None:
         """Units of some simulations that lie in ``parts``; None if one cannot be read."""
         if self.exact:
-            rows = self._join(parts, ["simulation_id", "kappa", "process", "parameters", "mean_accepted"])
+            law = ["process", "parameters", "scheme", "scheme_parameters", "mean_accepted"]
+            rows = self._join(parts, ["simulation_id", "kappa", *law])
             return None if rows is None else self._lawful(rows, ids, names)
         loaded = self.load(parts)
         return None if loaded is None else Units.of(*loaded, ids)
@@ -101,9 +114,21 @@ class Side:
             if isinstance(why, str):
                 self.lawless.add((ids[own // 2**16], own % 2**16))
                 self.left_out.append(LeftOut(f"{names[ids[own // 2**16]]}; κ = {own % 2**16}", why))
+        bare = [own for own, law in laws.items() if isinstance(law, SchemeLaw) and law.pmf_accepted is None]
+        self.means_only |= {(ids[own // 2**16], own % 2**16) for own in bare}
         place, nothing = np.full((len(laws), 2), WHOLE_CHUNK), np.zeros((len(laws), len(SUMS)), np.int64)
         origin, keys = np.zeros((len(laws), len(_ORIGIN)), np.uint64), np.array(list(laws), np.int64)
         return Units(place, nothing, origin, keys, np.arange(len(laws)), moments_of(list(laws.values())))
+
+    def estimates(self, parts: tuple[Path, ...], points: pd.Index) -> pd.DataFrame | None:
+        """Stored estimates of prices at some points, by point and κ; None if a part cannot be read."""
+        of_parts = tuple(self.path / "estimates" / part.name for part in parts)
+        ends = [f"{name}{end}" for name in stats.PRICED_QUANTITIES for end in ("", "_high")]
+        rows = self._join(of_parts, ["point_id", "simulation_id", "kappa", "level", "units", *ends])
+        if rows is None:
+            return None
+        own = rows[rows["point_id"].isin(points)]
+        return own.astype({"point_id": object, "simulation_id": object}).set_index(["point_id", "kappa"])
 
     def _load(self, parts: tuple[Path, ...]) -> tuple[pd.DataFrame, pd.DataFrame] | None:
         """Rows of chunks in these parts, and of counts where windows are the units; None if one cannot be read."""

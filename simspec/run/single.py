@@ -9,10 +9,9 @@ from simspec.kernels.tally import Tally
 from simspec.model import Cost, Process, Scenario, Scheme, Simulation
 from simspec.run.best_table import with_interval
 from simspec.run.engine import Job, run_jobs
-from simspec.run.known import laws_of
+from simspec.run.known import Laws, laws_of
 from simspec.run.tables import Block, estimate_table
-from simspec.text import table
-from simspec.theory.law import WindowLaw
+from simspec.text import table, wrapped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,9 +37,7 @@ class SimulationResult:
     level : float
     """
 
-    def __init__(
-        self, job: Job, cost: Cost, tallies: Sequence[Tally], level: float, laws: Sequence[WindowLaw] = ()
-    ) -> None:
+    def __init__(self, job: Job, cost: Cost, tallies: Sequence[Tally], level: float, laws: Laws = ()) -> None:
         self.job, self.cost, self.tallies, self.level = job, cost, list(tallies), level
         self._table = estimate_table([Block(job, tallies, [cost], level, laws)])
 
@@ -75,7 +72,8 @@ class SimulationResult:
         head = f"{self.job.simulation}; {self.cost}; {how}"
         level = "" if self.job.method == "exact" else f" [{self.level:.0%}]"
         header = ["κ", f"speed-up{level}", "E[tokens]", "P(A=0)", "P(A=κ)", ""]
-        return f"{head}\n\n{table(header, rows)}"
+        notes = "".join(f"\n{wrapped(note)}" for note in self.job.simulation.scheme.notes)
+        return f"{head}\n\n{table(header, rows)}{notes}"
 
 
 def _mark(row: dict[str, float]) -> str:
@@ -103,9 +101,9 @@ def run_single(
     chosen = scenario.kappas_for(simulation)
     simulation.check(chosen, [cost])
     if simulation.chained:
-        cost.check_kappa(max(chosen))
+        simulation.scheme.priced(cost).check_kappa(max(chosen))
     job = Job(simulation, chosen, scenario.windows, scenario.seed, method=scenario.method)
     if scenario.method == "exact":
-        return SimulationResult(job, cost, [], scenario.level, laws_of(job))
+        return SimulationResult(job, cost, [], scenario.level, laws_of(job, [cost]))
     ((_, tallies),) = run_jobs([job], threads)
     return SimulationResult(job, cost, tallies, scenario.level)

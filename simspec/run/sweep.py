@@ -16,19 +16,20 @@ from simspec.model.trace import content_hash
 from simspec.run import store
 from simspec.run.dataset import Dataset, read, read_manifest
 from simspec.run.engine import Job, play, run_jobs, warm
-from simspec.run.known import known_jobs, laws_of
+from simspec.run.known import Laws, known_jobs, laws_of
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
 from simspec.run.provenance import provenance
 from simspec.run.record import Recording, record_all, unrecorded
 from simspec.run.schema import SCHEMA_VERSION, TABLES
 from simspec.run.tables import Block
-from simspec.theory.law import WindowLaw
 
 ROWS_PER_PART = 2**20
 SIMULATIONS_PER_PART = 512
 CHUNK_ROW_BYTES = 13
 ESTIMATE_ROW_BYTES = 90
+SCHEME_SAMPLE = 2**14
+"""Rounds of a scheme that are timed: fewer would time how a call begins."""
 POINT_SECONDS = 1.5e-4
 LANE_ROW_SECONDS = 3e-7
 """Rough cost of estimates and Parquet, beside the kernels: measured on one core of a server of 2021."""
@@ -122,7 +123,8 @@ def _rows(job: Job) -> int:
 
 def _sample(job: Job) -> tuple[float, float]:
     """(rounds per generation and κ, seconds per round), from one small chunk."""
-    small = Job(job.simulation, job.kappas, 1, job.seed)
+    few = 1 if job.simulation.chained else SCHEME_SAMPLE
+    small = Job(job.simulation, job.kappas, few, job.seed)
     play(small, [0])  # compiles
     began = time.perf_counter()
     tallies = play(small, [0])
@@ -249,14 +251,14 @@ def _play_missing(folder: Path, todo: Plan, threads: int | None, progress: Progr
     if progress is not None:
         progress.total = sum(_windows(job) for job in jobs)
         progress.say("simulating" if todo.scenario.method == "simulate" else f"method {todo.scenario.method}")
-    results = _results(jobs, todo.scenario.method, threads, progress)
+    results = _results(jobs, todo.costs, todo.scenario.method, threads, progress)
     note = {"scenario": todo.scenario.to_dict(), "stream_version": STREAM_VERSION}
     for n in missing:
         blocks = []
         for _ in todo.parts[n]:
             job, tallies, laws = next(results)
             if job.failure:
-                yield {"simulation_id": job.simulation.id, "process": str(job.process), "error": job.failure}
+                yield {"simulation_id": job.simulation.id, "process": str(job.simulation), "error": job.failure}
             else:
                 blocks.append(Block(job, tallies, todo.costs, todo.scenario.level, laws))
         if progress is not None:
@@ -265,11 +267,11 @@ def _play_missing(folder: Path, todo: Plan, threads: int | None, progress: Progr
 
 
 def _results(
-    jobs: list[Job], method: str, threads: int | None, progress: Progress | None
-) -> Iterator[tuple[Job, Sequence[Tally], Sequence[WindowLaw]]]:
+    jobs: list[Job], costs: list[Cost], method: str, threads: int | None, progress: Progress | None
+) -> Iterator[tuple[Job, Sequence[Tally], Laws]]:
     """Each job with its tallies, or with its exact laws."""
     if method == "exact":
-        return ((job, (), laws) for job, laws in known_jobs(jobs))
+        return ((job, (), laws) for job, laws in known_jobs(jobs, costs))
     return ((job, tallies, ()) for job, tallies in run_jobs(jobs, threads, progress, keep_going=True))
 
 

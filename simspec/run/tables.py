@@ -7,7 +7,7 @@ import functools
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,13 @@ from simspec.model.simulation import point_ids
 from simspec.run.columns import column, words
 from simspec.run.engine import Job
 from simspec.run.schema import TABLES, WHOLE_CHUNK
-from simspec.stats.counts import Counts, Ints, Prices, fold_sums
-from simspec.stats.known import known_estimates
+from simspec.stats.counts import Counts, Ints, fold_sums
+from simspec.stats.known import known_estimates, scheme_estimates
 from simspec.stats.point import priced_estimates, window_estimates
+from simspec.stats.prices import Prices
 from simspec.theory.law import WindowLaw
 from simspec.theory.routes import has_route, route_of, speedups
+from simspec.theory.scheme_means import SchemeLaw
 from simspec.theory.scheme_routes import scheme_law
 
 SLAB = 2**17
@@ -42,12 +44,17 @@ class Block:
     tallies: Sequence[Tally]
     costs: Sequence[Cost]
     level: float
-    laws: Sequence[WindowLaw] = ()
+    laws: Sequence[WindowLaw] | Sequence[SchemeLaw] = ()
 
     @property
     def fresh(self) -> bool:
         """Whether windows are independent."""
         return self.job.simulation.fresh
+
+    @functools.cached_property
+    def prices(self) -> list[Cost]:
+        """What rounds of the scheme pay at each cost."""
+        return [self.job.simulation.scheme.priced(cost) for cost in self.costs]
 
     @functools.cached_property
     def runs(self) -> Ints:
@@ -63,10 +70,11 @@ class Block:
         """Blocks of one kind are computed together; the first two entries are the size of one."""
         if self.laws:
             kappas, priced = self.job.kappas, (self.level, id(self.costs))
-            return (kappas[-1] + 1) * len(self.costs), len(kappas), "laws", self.fresh, kappas, *priced
+            scheme = self.job.simulation.scheme
+            return (kappas[-1] + 1) * len(self.costs), len(kappas), "laws", self.fresh, scheme, kappas, *priced
         job, shape = self.job, self.runs.shape if self.fresh else self.tallies[0].sums.shape
         kinds = tuple(t.kinds for t in self.tallies if isinstance(t, KindTally))
-        same = (shape, self.fresh, job.kappas, job.windows, self.level, id(self.costs), job.simulation.chained, kinds)
+        same = (shape, self.fresh, job.kappas, job.windows, self.level, id(self.costs), job.simulation.scheme, kinds)
         return max(shape), len(job.kappas), *same
 
 
@@ -119,8 +127,10 @@ def slabs(blocks: Sequence[Block]) -> Iterator[list[Block]]:
 def counts_of(slab: Sequence[Block]) -> Counts:
     """Counts of blocks of one kind."""
     if slab[0].fresh:
-        return Counts.windows(slab[0].job.kappas, _runs(slab).sum(axis=1))
-    return Counts.stack([block.tallies for block in slab], fresh=False)
+        own = Counts.windows(slab[0].job.kappas, _runs(slab).sum(axis=1))
+    else:
+        own = Counts.stack([block.tallies for block in slab], fresh=False)
+    return replace(own, steps_of=slab[0].job.simulation.scheme.chain_steps)
 
 
 def chunk_table(blocks: Sequence[Block]) -> pa.Table:
@@ -205,10 +215,12 @@ def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
     rows = shape[0] * shape[1] * shape[2]
     exact = _exact_speedups(slab)
     if slab[0].laws:
-        values = known_estimates([block.laws for block in slab], exact, costs, level, slab[0].fresh)
+        values = _known(slab, exact)
     else:
         counts = counts_of(slab)
-        values = window_estimates(counts, level) | _priced(counts, costs, level) | {"units": np.array(counts.units)}
+        values = (
+            window_estimates(counts, level) | _priced(counts, slab[0].prices, level) | {"units": np.array(counts.units)}
+        )
     values |= {"speedup_exact": exact, "windows": np.array(job.windows), "level": np.array(level)}
     own = _of_processes(out, slab)
     points = point_ids((block.job.simulation for block in slab), costs)
@@ -220,6 +232,17 @@ def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
     values |= {name: values[name][..., None] for name in ("kappa_star", "at_kappa_max", "off_is_better")}
     out.add(rows, {name: np.broadcast_to(value, shape).reshape(rows) for name, value in values.items()})
     out.add_origin(job, rows)
+
+
+def _known(slab: Sequence[Block], exact: NDArray[np.float64]) -> dict[str, Any]:
+    """Estimates of blocks that hold laws: those of windows, or those of a scheme, which know means only."""
+    costs, level = slab[0].costs, slab[0].level
+    windows = [[law for law in block.laws if isinstance(law, WindowLaw)] for block in slab]
+    if windows[0]:
+        steps_of = slab[0].job.simulation.scheme.chain_steps
+        return known_estimates(windows, exact, slab[0].prices, level, slab[0].fresh, steps_of)
+    means = [[law for law in block.laws if isinstance(law, SchemeLaw)] for block in slab]
+    return scheme_estimates(means, slab[0].job.kappas, exact, costs, level)
 
 
 def _priced(counts: Counts, costs: Sequence[Cost], level: float) -> dict[str, NDArray[Any]]:
@@ -252,6 +275,7 @@ def _of_processes(out: Columns, slab: Sequence[Block]) -> dict[str, NDArray[Any]
         "label": out.codes("label", (process.label for process in processes)),
         "scheme": out.codes("scheme", (scheme.type for scheme in schemes)),
         "scheme_parameters": out.codes("scheme_parameters", (canonical_json(one.parameters()) for one in schemes)),
+        "scheme_label": out.codes("scheme_label", (one.label for one in schemes)),
     }
     return {name: value[:, None] for name, value in columns.items()}
 
@@ -264,7 +288,7 @@ def _numbers(values: Iterable[object]) -> NDArray[np.float64]:
 def _exact_speedups(slab: Sequence[Block]) -> NDArray[np.float64]:
     job, costs = slab[0].job, slab[0].costs
     if job.simulation.chained:
-        return exact_speedups([block.job.process for block in slab], job.kappas, costs)
+        return exact_speedups([block.job.process for block in slab], job.kappas, slab[0].prices)
     return np.array([scheme_speedups(block.job.simulation, job.kappas, costs) for block in slab])
 
 

@@ -8,7 +8,7 @@ longest draft says everything about every κ.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from simspec.kernels.lower_schemes import KindTally
 from simspec.kernels.tally import SUMS, Tally
 from simspec.model import Cost
 from simspec.stats.intervals import Floats, Ratio, effective_trials, proportion, ratio
+from simspec.stats.prices import Prices
 
 Ints = NDArray[np.int64]
 FEW_EVENTS = 50
@@ -46,6 +47,8 @@ class Counts:
         Whether windows are independent (then proportions use windows as trials).
     kinds : Kinds, optional
         What the rounds of a scheme were, where it is no chain; cells are then kinds.
+    steps_of : callable
+        Draft steps of a chain of so many drafts.
     """
 
     kappas: tuple[int, ...]
@@ -56,6 +59,7 @@ class Counts:
     rounds: Ints
     fresh: bool
     kinds: Kinds | None = None
+    steps_of: Callable[[int], int] = int
 
     @staticmethod
     def of(tallies: Sequence[Tally], fresh: bool) -> Counts:
@@ -129,7 +133,8 @@ class Counts:
     def mean_steps(self) -> Floats:
         """Draft steps per round, (…, κ): those beside the target pass too."""
         if self.kinds is None:
-            return np.asarray(self.total("drafted") / self.total("n"))
+            paid = np.array([self.steps_of(drafted) for drafted in range(self.kappas[-1] + 1)])
+            return np.asarray((paid[self.drafted] * self.rounds).sum(axis=-1) / self.total("n"))
         steps = (self.kinds.steps + self.kinds.beside) * self.rounds
         return np.asarray(steps.sum(axis=-1) / self.total("n"))
 
@@ -183,9 +188,13 @@ class Counts:
         """Largest plausible errors where rejections, or acceptances, are too few for the spread of units to show."""
         trials, (rejected, accepted) = self.total("n"), self.events
         sizes = [effective_trials(own.value, self.error_of(own), trials, self.units, self.fresh) for own in self.events]
-        lost, kept = rejected.value * sizes[0], (1.0 - rejected.value) * sizes[0]
+        lost, kept, gained = rejected.value * sizes[0], (1.0 - rejected.value) * sizes[0], accepted.value * sizes[1]
+        if self.kinds is not None:  # what no kind of round is was not missed by chance
+            lost = np.where(self.kinds.possible(self.kinds.rejected > 0), lost, np.inf)
+            kept = np.where(self.kinds.possible(self.kinds.rejected == 0), kept, np.inf)
+            gained = np.where(self.kinds.possible(self.kinds.accepted > 0), gained, np.inf)
         drafting = np.array(self.kappas) > 0
-        few = drafting & (np.minimum(lost, accepted.value * sizes[1]) < FEW_EVENTS)
+        few = drafting & (np.minimum(lost, gained) < FEW_EVENTS)
         few_ends = drafting & (np.minimum(lost, kept) < FEW_EVENTS)
 
         def chance(own: Ratio, where: NDArray[np.bool_]) -> Floats:
@@ -200,7 +209,8 @@ class Counts:
         ends = np.where(few_ends, rejection, 0.0)
         if not few.any():
             return Rare(np.zeros(few.shape), np.zeros(few.shape), ends)
-        acceptance = chance(accepted, few)
+        rejection = np.where(np.isinf(lost), 0.0, rejection)
+        acceptance = np.where(np.isinf(gained), 0.0, chance(accepted, few))
         (lost_2, lost_4), (gained_2, gained_4) = self._sizes()
         return Rare(
             np.where(few, np.maximum(rejection * lost_2, acceptance * gained_2), 0.0),
@@ -289,6 +299,8 @@ class Kinds:
     Attributes
     ----------
     drafted, accepted, steps, beside, rejected, tokens, waits : int64 array (κ, kinds)
+    many : int64 array (κ,)
+        Kinds before the padding.
     by_unit : int64 array (…, κ, units, kinds)
         Rounds of each unit; 0 in the padding.
     """
@@ -300,6 +312,7 @@ class Kinds:
     rejected: Ints
     tokens: Ints
     waits: Ints
+    many: Ints
     by_unit: Ints
 
     @staticmethod
@@ -317,7 +330,12 @@ class Kinds:
         for j, tallies in enumerate(simulations):
             for i, own in enumerate(tallies):
                 by_unit[j, 0, i, :, : len(own.kinds)] = own.counts
-        return Kinds(**columns, by_unit=by_unit)
+        many = np.array([len(own.kinds) for own in simulations[0]])
+        return Kinds(**columns, many=many, by_unit=by_unit)
+
+    def possible(self, which: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """By κ, whether some kind of round is such; the padding is none."""
+        return np.asarray((which & (np.arange(which.shape[1]) < self.many[:, None])).any(axis=1))
 
     @property
     def longest(self) -> int:
@@ -328,52 +346,6 @@ class Kinds:
         """Cost of a round of each kind, (…, κ, kinds)."""
         both = np.maximum(price.verify[..., self.drafted], price.draft[..., self.beside])
         return np.asarray(price.draft[..., self.steps] + both * self.waits + price.c_r[..., None, None] * self.rejected)
-
-
-@dataclass(frozen=True)
-class Prices:
-    """One cost, or several side by side, as arrays.
-
-    Attributes
-    ----------
-    base : float array (…, longest draft + 1)
-        Cost of a round by drafts, without rollback.
-    c_r, off : float array (…)
-    draft, verify : float array (…, longest draft + 1)
-        Cost of so many draft steps, and of the target pass over so many drafted tokens; NaN beyond a table.
-    """
-
-    base: Floats
-    c_r: Floats
-    off: Floats
-    draft: Floats
-    verify: Floats
-
-    @staticmethod
-    def of(cost: Cost | Sequence[Cost], longest: int) -> Prices:
-        """Prices of rounds with up to ``longest`` drafts.
-
-        Examples
-        --------
-        >>> Prices.of([Cost(c_d=0.5), Cost()], 2).base.tolist()
-        [[1.0, 1.5, 2.0], [1.0, 1.0, 1.0]]
-        """
-        if isinstance(cost, Cost):
-            return Prices.of([cost], longest).part(0)
-        drafts = np.arange(longest + 1.0)
-        c0, c_d, c_v, c_r, off = np.array([tuple(one.numbers().values()) for one in cost]).T
-        verify, draft = c0[:, None] + drafts * c_v[:, None], drafts * c_d[:, None]
-        for i, one in enumerate(cost):
-            for row, table in ((verify[i], one.verify_table), (draft[i], one.draft_table)):
-                if table is not None:
-                    row[:] = np.nan
-                    row[: len(table)] = table[: longest + 1]
-        return Prices(verify + draft, c_r, off, draft, verify)
-
-    def part(self, which: slice | int) -> Prices:
-        """Some of several costs, or one of them."""
-        names = ("base", "c_r", "off", "draft", "verify")
-        return Prices(**{name: getattr(self, name)[which] for name in names})
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,18 @@ acceptances there, and whatever describes a unit where the unit is no window: un
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simspec.model import Cost
-from simspec.stats.counts import Prices
 from simspec.stats.intervals import Floats, Ratio, quantiles
-from simspec.stats.point import TOKEN_COST_QUANTILES, TOKEN_QUANTILES, best_kappa, round_quantiles
-from simspec.theory.law import WindowLaw, mean_round_cost
+from simspec.stats.point import COST_QUANTILES, TOKEN_COST_QUANTILES, TOKEN_QUANTILES, best_kappa, round_quantiles
+from simspec.stats.prices import Prices
+from simspec.theory.law import WindowLaw, mean_round_cost, moments
+from simspec.theory.scheme_means import SchemeLaw
 
 Laws = Sequence[Sequence[WindowLaw]]
 """By simulation and κ."""
@@ -26,8 +27,9 @@ _MEANS = ("mean_accepted", "mean_tokens", "var_accepted", "p_zero_accepted", "p_
 
 
 def known_estimates(
-    laws: Laws, speed: Floats, costs: Sequence[Cost], level: float, independent: bool
-) -> dict[str, Any]:
+    laws: Laws, speed: Floats, costs: Sequence[Cost], level: float, independent: bool,
+    steps_of: Callable[[int], int] = int,
+) -> dict[str, Any]:  # fmt: skip
     """Everything `window_estimates` and `priced_estimates` give of counts, from laws.
 
     Parameters
@@ -41,6 +43,8 @@ def known_estimates(
         As written in the table; it changes nothing.
     independent : bool
         Whether the unit is the window.
+    steps_of : callable
+        Draft steps of a chain of so many drafts.
 
     Returns
     -------
@@ -60,7 +64,8 @@ def known_estimates(
     found = {name: _stack(laws, name) for name in _MEANS}
     examined = _stack(laws, "mean_examined")
     drafted = _stack(laws, "mean_drafted")
-    more = {"mean_drafted": drafted, "mean_steps": drafted, "mean_wasted": drafted - found["mean_accepted"]}
+    more = {"mean_drafted": drafted, "mean_wasted": drafted - found["mean_accepted"]}
+    more["mean_steps"] = _steps(laws, steps_of)
     found["alpha_examined"] = found["mean_accepted"] / np.where(examined > 0.0, examined, np.nan)
     found["mean_round_cost"] = _mean_costs(laws, costs)
     found["speedup"] = speed
@@ -68,10 +73,80 @@ def known_estimates(
     for name, value in found.items():
         out |= {name: value, f"{name}_low": value, f"{name}_high": value}
     out |= _quantiles(laws, Prices.of(costs, kappas[-1]), independent)
+    return out | _best(kappas, speed, costs, level)
+
+
+def _best(kappas: Sequence[int], speed: Floats, costs: Sequence[Cost], level: float) -> dict[str, Any]:
     still = np.zeros((*speed.shape, 2))  # two units that do not vary
-    out |= best_kappa(kappas, Ratio(speed, still, still, np.ones((*speed.shape, 1))), np.zeros(speed.shape), level)
+    best = best_kappa(kappas, Ratio(speed, still, still, np.ones((*speed.shape, 1))), np.zeros(speed.shape), level)
     off = np.array([cost.off for cost in costs])
-    return out | {"off_is_better": 1.0 / off > speed.max(axis=-1) + 1e-12}
+    return best | {"off_is_better": 1.0 / off > speed.max(axis=-1) + 1e-12}
+
+
+def scheme_estimates(
+    laws: Sequence[Sequence[SchemeLaw]], kappas: Sequence[int], speed: Floats, costs: Sequence[Cost], level: float
+) -> dict[str, Any]:
+    """The same from the means of schemes, and the law of A where they have it; whatever they do not give is NaN.
+
+    Parameters
+    ----------
+    laws : sequence of sequence of SchemeLaw
+        By simulation and κ, the same ``kappas`` in each.
+    speed, costs, level
+        As for `known_estimates`.
+
+    Examples
+    --------
+    >>> from simspec.model import Iid
+    >>> from simspec.model.schemes import Tree
+    >>> from simspec.theory import scheme_law
+    >>> laws = [[scheme_law(Tree(misses=(0.4,)), Iid(alpha=0.5), kappa) for kappa in (0, 2)]]
+    >>> found = scheme_estimates(laws, (0, 2), np.array([[[1.0, 1.75]]]), [Cost()], 0.95)
+    >>> found["mean_tokens_high"].tolist(), found["kappa_star"].tolist(), found["tokens_p95"].tolist()
+    ([[[1.0, 1.75]]], [[2]], [[[nan, nan]]])
+    """
+    accepted, tokens, drafted, rejected = (
+        np.array([[[getattr(law, name) for law in own]] for own in laws], np.float64)
+        for name in ("mean_accepted", "mean_tokens", "mean_drafted", "p_rejected")
+    )
+    examined = accepted + rejected
+    nothing = np.full(accepted.shape, np.nan)
+    spread, zero = (np.array([[[of(law.pmf_accepted) for law in own]] for own in laws]) for of in (_variance, _zero))
+    found = {
+        "mean_accepted": accepted, "mean_tokens": tokens, "var_accepted": spread, "p_zero_accepted": zero,
+        "p_full": 1.0 - rejected, "alpha_examined": accepted / np.where(examined > 0.0, examined, np.nan),
+        "mean_round_cost": np.array([[[law.price(cost) for law in own] for cost in costs] for own in laws]),
+        "speedup": speed,
+    }  # fmt: skip
+    out: dict[str, Any] = {"kappa": np.array(kappas), "rounds": np.array(0), "units": np.array(0)}
+    out |= {"mean_drafted": drafted, "mean_steps": nothing, "mean_wasted": drafted - accepted}
+    for name, value in found.items():
+        out |= {name: value, f"{name}_low": value, f"{name}_high": value}
+    quantiles_of = {
+        "tokens": TOKEN_QUANTILES, "round_cost": COST_QUANTILES, "round_token_cost": TOKEN_COST_QUANTILES,
+        "unit_token_cost": TOKEN_COST_QUANTILES,
+    }  # fmt: skip
+    out |= {f"{name}_p{share:02d}": nothing for name, shares in quantiles_of.items() for share in shares}
+    return out | {"unit_tokens": nothing} | _best(kappas, speed, costs, level)
+
+
+def _steps(laws: Laws, steps_of: Callable[[int], int]) -> Floats:
+    """Mean draft steps of a round; the end of a generation cuts some."""
+
+    def mean(law: WindowLaw) -> float:
+        full = steps_of(law.kappa)
+        cut = () if law.p_cut is None else law.p_cut
+        return full - sum(float(p) * (full - steps_of(drafted)) for drafted, p in enumerate(cut))
+
+    return np.array([[[mean(law) for law in own]] for own in laws], np.float64)
+
+
+def _variance(pmf: Floats | None) -> float:
+    return np.nan if pmf is None else moments(pmf)[1]
+
+
+def _zero(pmf: Floats | None) -> float:
+    return np.nan if pmf is None else float(pmf[0])
 
 
 def _stack(laws: Laws, name: str) -> Floats:

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simspec.model import Cost
-from simspec.stats.counts import Counts, Prices, Rare
+from simspec.stats.counts import Counts, Rare
 from simspec.stats.intervals import Floats, Ratio, proportion, quantiles, ratio, standard_error, student
+from simspec.stats.prices import Prices
 
 TOKEN_QUANTILES = (5, 50, 95)
 COST_QUANTILES = (50, 95, 99)

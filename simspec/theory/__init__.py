@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         alpha_upper_chernoff,
     )
     from simspec.theory.best import Optimum, integer_kappa_for_share, optimum
-    from simspec.theory.best_trees import BestTree, best_accepted, best_tree, fastest_tree
+    from simspec.theory.best_trees import BestTree, best_accepted, best_tree, fastest_tree, fastest_trees
     from simspec.theory.block import BlockLaw, block_verification
     from simspec.theory.brackets import block_bracket
     from simspec.theory.carried import window_start_full
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         controller_long_run,
         plug_in_kappas,
     )
+    from simspec.theory.copied_drafts import CopyLaw, copy_law
     from simspec.theory.critical import CriticalAlpha, Surroundings, critical_alphas, surroundings
     from simspec.theory.divergence import Overlap, overlap, renyi
     from simspec.theory.drift_rules import (
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
         recursive_rejection_distinct,
         top_candidates,
     )
+    from simspec.theory.ngram_pools import NgramPoolLaw, ngram_pool_law
     from simspec.theory.overlapped import (
         Overlapped,
         draft_ahead,
@@ -91,10 +93,13 @@ if TYPE_CHECKING:
         speculation_parallel,
     )
     from simspec.theory.plans import Plan, optimal_plan
+    from simspec.theory.remasking import Remasking, remask
     from simspec.theory.rounds import generation_rounds
     from simspec.theory.routes import speedup, survival_curve, unit_counts, window
-    from simspec.theory.scheme_routes import SchemeLaw, depth_rates, matched_share, scheme_law, tree_of
-    from simspec.theory.self_drafts import self_draft_cost
+    from simspec.theory.scheme_arguments import depth_rates, matched_share, tree_of
+    from simspec.theory.scheme_means import SchemeLaw
+    from simspec.theory.scheme_routes import scheme_law
+    from simspec.theory.self_drafts import SelfDraftWork, self_draft_cost, self_draft_work
     from simspec.theory.step_rates import (
         fluctuation_alpha_a,
         fluctuation_alpha_b,
@@ -116,8 +121,10 @@ if TYPE_CHECKING:
     from simspec.theory.tails import TailRisks, at_least_once, tail_risks
     from simspec.theory.text_correlation import AcceptanceCorrelation, acceptance_correlation, matching_chain
     from simspec.theory.token_pools import PoolLaw, pool_law
+    from simspec.theory.token_walks import TokenWalk, merged_nodes, token_walk
     from simspec.theory.transport import Transport, transport_optimum, transport_optimum_distinct
     from simspec.theory.tree_laws import TreeLaw, merged_tree, tree_law
+    from simspec.theory.two_model_texts import BigLittleText, big_little_text
     from simspec.theory.two_models import BigLittleRates, BigLittleTurn, big_little, big_little_rates
     from simspec.theory.typical import TypicalAcceptance, typical_acceptance
     from simspec.theory.unmasking import ParallelUnmasking, parallel_unmask, schedule_confidence, unmask_schedule
@@ -126,9 +133,11 @@ __all__ = [
     "AcceptanceCorrelation",
     "BestTree",
     "BigLittleRates",
+    "BigLittleText",
     "BigLittleTurn",
     "BlockLaw",
     "ControlledGeneration",
+    "CopyLaw",
     "CriticalAlpha",
     "DynamicTree",
     "EmissionTime",
@@ -140,17 +149,21 @@ __all__ = [
     "LookaheadStep",
     "ManyDrafts",
     "MultiDraft",
+    "NgramPoolLaw",
     "Optimum",
     "Overlap",
     "Overlapped",
     "ParallelUnmasking",
     "Plan",
     "PoolLaw",
+    "Remasking",
     "SchemeLaw",
+    "SelfDraftWork",
     "StopRules",
     "StoppedDraft",
     "Surroundings",
     "TailRisks",
+    "TokenWalk",
     "Transport",
     "TreeLaw",
     "TypicalAcceptance",
@@ -174,6 +187,7 @@ __all__ = [
     "best_tree",
     "big_little",
     "big_little_rates",
+    "big_little_text",
     "block_bracket",
     "block_verification",
     "break_even_alpha",
@@ -183,6 +197,7 @@ __all__ = [
     "complete_rejection_threshold",
     "controller_generation",
     "controller_long_run",
+    "copy_law",
     "critical_alphas",
     "depth_rates",
     "draft_ahead",
@@ -200,6 +215,7 @@ __all__ = [
     "expected_accepted_heads",
     "expected_accepted_random_rate",
     "fastest_tree",
+    "fastest_trees",
     "fluctuation_alpha_a",
     "fluctuation_alpha_b",
     "foresight_bound",
@@ -219,9 +235,11 @@ __all__ = [
     "matched_share",
     "matching_chain",
     "mean_round_cost",
+    "merged_nodes",
     "merged_tree",
     "most_variable_alpha",
     "naive_matching",
+    "ngram_pool_law",
     "optimal_plan",
     "optimum",
     "overlap",
@@ -232,10 +250,12 @@ __all__ = [
     "pool_law",
     "recursive_rejection",
     "recursive_rejection_distinct",
+    "remask",
     "renyi",
     "schedule_confidence",
     "scheme_law",
     "self_draft_cost",
+    "self_draft_work",
     "share_step_alpha",
     "speculation_parallel",
     "speedup",
@@ -252,6 +272,7 @@ __all__ = [
     "threshold_kappas",
     "threshold_plan",
     "token_alpha",
+    "token_walk",
     "top_candidates",
     "transport_optimum",
     "transport_optimum_distinct",
@@ -266,17 +287,23 @@ __all__ = [
 ]
 
 _HOMES = {
+    "two_model_texts": ("BigLittleText", "big_little_text"),
+    "ngram_pools": ("NgramPoolLaw", "ngram_pool_law"),
+    "copied_drafts": ("CopyLaw", "copy_law"),
     "lenience": ("LenientAcceptance", "lenient_acceptance"),
     "token_pools": ("PoolLaw", "pool_law"),
-    "scheme_routes": ("SchemeLaw", "depth_rates", "matched_share", "scheme_law", "tree_of"),
+    "token_walks": ("TokenWalk", "merged_nodes", "token_walk"),
+    "scheme_arguments": ("depth_rates", "matched_share", "tree_of"),
+    "scheme_routes": ("SchemeLaw", "scheme_law"),
     "dynamic_trees": ("DynamicTree", "dynamic_tree"),
-    "self_drafts": ("self_draft_cost",),
+    "self_drafts": ("SelfDraftWork", "self_draft_cost", "self_draft_work"),
     "overlapped": ("Overlapped", "draft_ahead", "draft_ahead_time", "overlapped_by_runs", "speculation_parallel"),
     "unmasking": ("ParallelUnmasking", "parallel_unmask", "schedule_confidence", "unmask_schedule"),
+    "remasking": ("Remasking", "remask"),
     "two_models": ("BigLittleRates", "BigLittleTurn", "big_little", "big_little_rates"),
     "confidence_stops": ("StoppedDraft", "best_threshold", "stopped_draft"),
     "tree_laws": ("TreeLaw", "merged_tree", "tree_law"),
-    "best_trees": ("BestTree", "best_accepted", "best_tree", "fastest_tree"),
+    "best_trees": ("BestTree", "best_accepted", "best_tree", "fastest_tree", "fastest_trees"),
     "alpha_bounds": (
         "alpha_bounds_from_half",
         "alpha_lower_bretagnolle_huber",

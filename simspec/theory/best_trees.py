@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +19,12 @@ from simspec.model.trees import DraftTree
 from simspec.theory.law import FloatArray
 from simspec.theory.ranges import as_numbers, check_range, check_whole
 from simspec.theory.tree_laws import tree_law
+from simspec.theory.tree_program import Program, Siblings, by_depth
 
 NODES_LIMIT = 1024
 WORK_LIMIT = 2_000_000_000
 """Levels × ranks × nodes²: some seconds."""
 
-Siblings = Literal["exclusive", "sequential"]
 Ranks = Sequence[float] | Sequence[Sequence[float]] | FloatArray
 """Chances of the children by rank, the same at every depth, or one list per depth."""
 
@@ -89,8 +88,8 @@ def best_tree(rank_chances: Ranks, nodes: int, depth: int | None = None, sibling
     >>> best_tree([0.5, 0.4], nodes=3).tree.parents, round(best_tree([0.5, 0.4], nodes=3).mean_accepted, 6)
     ((0, 0, 1), 1.15)
     """
-    levels = _levels(rank_chances, nodes, depth, siblings)
-    program = _Program(levels, nodes, siblings, 0.0)
+    levels = levels_of(rank_chances, nodes, depth, siblings)
+    program = Program(levels, nodes, siblings, 0.0)
     best = int(np.argmax(program.value[0] > program.value[0].max() - 1e-15))  # the fewest nodes that reach it
     tree, ranks = program.tree(best)
     return BestTree(tree, ranks, tree_law(tree).mean_accepted)
@@ -106,8 +105,8 @@ def best_accepted(
     >>> best_accepted([0.5, 0.4], nodes=4).round(6)
     array([0.  , 0.5 , 0.9 , 1.15, 1.35])
     """
-    levels = _levels(rank_chances, nodes, depth, siblings)
-    found: FloatArray = np.maximum.accumulate(_Program(levels, nodes, siblings, 0.0).value[0])
+    levels = levels_of(rank_chances, nodes, depth, siblings)
+    found: FloatArray = np.maximum.accumulate(Program(levels, nodes, siblings, 0.0).value[0])
     return found
 
 
@@ -148,33 +147,107 @@ def fastest_tree(
     >>> best.tree.nodes, best.tree.depth, round(best.speedup, 4)
     (9, 3, 2.1293)
     """
-    levels = _levels(rank_chances, nodes, depth, siblings)
-    if cost.draft_table is not None:
-        levels = levels[: len(cost.draft_table) - 1]
+    levels = levels_of(rank_chances, nodes, depth, siblings)
     if cost.verify_table is not None:
         nodes = min(nodes, len(cost.verify_table) - 1)
-    best, speed = BestTree(DraftTree(parents=(), chances=()), (), 0.0, 1.0 / cost.target_pass(0)), 0.0
-    passes = np.array([cost.target_pass(n) for n in range(nodes + 1)])
-    programs: list[tuple[_Program, int]] = []
-    while best.speedup is not None and best.speedup > speed * (1.0 + 1e-13):
-        speed = best.speedup
-        if not programs or cost.c_r > 0.0:
-            programs = _by_depth(levels, nodes, siblings, speed * cost.c_r)
+    nothing = BestTree(DraftTree(parents=(), chances=(), siblings=siblings), (), 0.0, 1.0 / cost.target_pass(0))
+    return _Fastest(levels, nodes, cost, siblings).of(range(1, nodes + 1), nothing) or nothing
+
+
+def fastest_trees(
+    rank_chances: Ranks, nodes: Sequence[int], cost: Cost, depth: int | None = None, siblings: Siblings = "exclusive"
+) -> dict[int, BestTree]:
+    """By number of nodes, the fastest of the trees that have exactly so many: what a budget is worth.
+
+    Parameters
+    ----------
+    rank_chances, cost, depth, siblings
+        As in `fastest_tree`.
+    nodes : sequence of int
+        Numbers of nodes, 0 to 1024 each.
+
+    Returns
+    -------
+    dict
+        Without those numbers that no tree can have: ranks and depths may be too few.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is out of range, a cost table ends before, or the program would take too long.
+
+    Examples
+    --------
+    >>> found = fastest_trees([0.6, 0.2], [0, 4, 9, 20], Cost(c_d=0.05, c_v=0.02))
+    >>> {n: (best.tree.depth, round(best.speedup, 4)) for n, best in found.items()}
+    {0: (0, 1.0), 4: (2, 1.9322), 9: (3, 2.1293), 20: (4, 2.047)}
+    """
+    most = max(nodes, default=0)
+    for many in nodes:
+        check_whole("nodes", many, 0, NODES_LIMIT)
+    search = _Fastest(levels_of(rank_chances, most, depth, siblings), most, cost, siblings)
+    found = {many: search.of([many]) for many in nodes}
+    return {many: best for many, best in found.items() if best is not None}
+
+
+def accepted_by_depth(
+    rank_chances: Ranks, nodes: int, depth: int | None = None, siblings: Siblings = "exclusive"
+) -> FloatArray:
+    """E[A] of the best tree of at most d levels and at most n nodes, at [d, n]; arguments as in `best_tree`.
+
+    Examples
+    --------
+    >>> accepted_by_depth([0.5, 0.4], nodes=4).round(3).tolist()[:3]
+    [[0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.5, 0.9, 0.9, 0.9], [0.0, 0.5, 0.9, 1.15, 1.35]]
+    """
+    levels = levels_of(rank_chances, nodes, depth, siblings)
+    rows = [np.zeros(nodes + 1)] + [program.value[at] for program, at in by_depth(levels, nodes, siblings, 0.0)]
+    found: FloatArray = np.maximum.accumulate(np.array(rows), axis=1)
+    return found
+
+
+class _Fastest:
+    """The search of Dinkelbach's: trees that are best at a price λ, until λ is the speed-up they reach."""
+
+    def __init__(self, levels: list[FloatArray], nodes: int, cost: Cost, siblings: Siblings) -> None:
+        if cost.draft_table is not None:
+            levels = levels[: len(cost.draft_table) - 1]
+        self.levels, self.nodes, self.cost, self.siblings = levels, nodes, cost, siblings
+        self.passes = np.array([cost.target_pass(n) for n in range(nodes + 1)])
+        self._programs: dict[float, list[tuple[Program, int]]] = {}
+
+    def of(self, sizes: Sequence[int], known: BestTree | None = None) -> BestTree | None:
+        """The fastest tree with one of these numbers of nodes, if it is faster than the one that is known."""
+        best, speed, many = known, (known.speedup or 0.0) if known else 0.0, np.array(sizes, np.int64)
+        while many.size:
+            tree, ranks = self._at(speed, many)
+            if tree is None:
+                break
+            law = tree_law(tree)
+            if best is not None and law.speedup(self.cost) <= speed * (1.0 + 1e-13):
+                break
+            speed = law.speedup(self.cost)
+            best = BestTree(tree, ranks, law.mean_accepted, speed)
+        return best
+
+    def _at(self, speed: float, many: npt.NDArray[np.int64]) -> tuple[DraftTree | None, tuple[int, ...]]:
+        """The tree with the largest E[tokens] − speed·E[cost]."""
+        if 0 in many and many.size == 1:
+            return DraftTree(parents=(), chances=(), siblings=self.siblings), ()
+        penalty = speed * self.cost.c_r
+        if penalty not in self._programs:
+            self._programs = {penalty: by_depth(self.levels, self.nodes, self.siblings, penalty)}
         gains = [
-            program.value[start] + 1.0 - speed * (passes + cost.drafting(deepest))
-            for deepest, (program, start) in enumerate(programs, 1)
+            program.value[start][many] + 1.0 - speed * (self.passes[many] + self.cost.drafting(deepest))
+            for deepest, (program, start) in enumerate(self._programs[penalty], 1)
         ]
-        if not gains:
-            break
-        program, start = programs[max(range(len(gains)), key=lambda i: float(gains[i].max()))]
-        tree, ranks = program.tree(int(np.argmax(max(gains, key=np.max))), start)
-        law = tree_law(tree)
-        if law.speedup(cost) > best.speedup:
-            best = BestTree(tree, ranks, law.mean_accepted, law.speedup(cost))
-    return best
+        if not gains or not np.isfinite(np.max(gains)):
+            return None, ()
+        program, start = self._programs[penalty][int(np.argmax([own.max() for own in gains]))]
+        return program.tree(int(many[int(np.argmax(max(gains, key=np.max)))]), start)
 
 
-def _levels(rank_chances: Ranks, nodes: int, depth: int | None, siblings: Siblings) -> list[FloatArray]:
+def levels_of(rank_chances: Ranks, nodes: int, depth: int | None, siblings: Siblings) -> list[FloatArray]:
     """The chances by rank at depth 1, 2, …, checked."""
     check_whole("nodes", nodes, 0, NODES_LIMIT)
     if depth is not None:
@@ -185,11 +258,11 @@ def _levels(rank_chances: Ranks, nodes: int, depth: int | None, siblings: Siblin
     rows = [_ranks(f"rank_chances[{i}]", row, siblings) for i, row in enumerate(rank_chances)] if several else []
     deepest = min(nodes, len(rows)) if several else nodes
     deepest = deepest if depth is None else min(deepest, depth)
-    levels = rows[:deepest] if several else [_ranks("rank_chances", rank_chances, siblings)] * deepest
+    levels = rows[:deepest] if several else [_ranks("rank_chances", rank_chances, siblings)[:nodes]] * deepest
     work = sum(min(row.size, nodes) for row in levels) * nodes**2
     if work > WORK_LIMIT:
         raise ParameterError("nodes", f"nodes = {nodes} takes {work:.1e} steps; allowed: {WORK_LIMIT:.0e}")
-    return [row[:nodes] for row in levels]
+    return [row[:nodes] for row in levels] if several else levels  # one row for all is told by being one
 
 
 def _ranks(key: str, row: object, siblings: Siblings) -> FloatArray:
@@ -199,95 +272,3 @@ def _ranks(key: str, row: object, siblings: Siblings) -> FloatArray:
     if siblings == "exclusive" and found.sum() > 1.0 + 1e-9:
         raise ParameterError(key, f"{key} add up to {found.sum():g}; allowed: at most 1, as one child is the target's")
     return found
-
-
-def _by_depth(levels: list[FloatArray], nodes: int, siblings: Siblings, penalty: float) -> list[tuple[_Program, int]]:
-    """A program, and the level it starts from, for trees of at most 1, 2, … levels."""
-    if all(row is levels[0] for row in levels):  # as many levels from the end
-        program = _Program(levels, nodes, siblings, penalty)
-        return [(program, len(levels) - deepest) for deepest in range(1, len(levels) + 1)]
-    return [(_Program(levels[:deepest], nodes, siblings, penalty), 0) for deepest in range(1, len(levels) + 1)]
-
-
-@dataclass(frozen=True, eq=False)
-class _Level:
-    """How nodes below one node are shared among its children.
-
-    ``last[n]``: the last rank that gets some of n nodes; ``given[k][n]``: how many rank k gets if it is that one.
-    """
-
-    last: npt.NDArray[np.int64]
-    given: list[npt.NDArray[np.int64]]
-    before: list[npt.NDArray[np.int64]]
-
-
-class _Program:
-    """Best value of a subtree below a node at each depth, by the number of its nodes.
-
-    Value: expected accepted drafts below the node, less ``penalty`` times the chance to end at a node with children.
-    """
-
-    def __init__(self, levels: list[FloatArray], nodes: int, siblings: Siblings, penalty: float) -> None:
-        self.levels, self.siblings, self.penalty = levels, siblings, penalty
-        nothing = np.full(nodes + 1, -np.inf)
-        nothing[0] = 0.0
-        self.value = [nothing]  # value[i]: below a node at depth i, once all levels are done
-        self.shares: list[_Level] = []
-        for row in reversed(levels):
-            value, shares = self._level(row, self.value[0])
-            self.value.insert(0, value)
-            self.shares.insert(0, shares)
-
-    def _level(self, row: FloatArray, below: FloatArray) -> tuple[FloatArray, _Level]:
-        inside = np.full(below.size, -np.inf)  # worth of an accepted child with n nodes, itself included
-        inside[1:] = 1.0 + self.penalty + below[:-1]  # the walk does not end above it
-        value = np.full(below.size, -np.inf)
-        value[0] = 0.0
-        last, given, before, left = np.full(below.size, -1, np.int64), list[Any](), list[Any](), 1.0
-        so_far = value.copy()  # with all ranks up to this one drafted, or any of them
-        for rank, chance in enumerate(row):
-            own = float(chance) * (left if self.siblings == "sequential" else 1.0)
-            left *= 1.0 - float(chance)
-            before.append(last.copy())
-            so_far, share = _join(value if self.siblings == "exclusive" else so_far, own, inside)
-            given.append(share)
-            better = so_far > value
-            value[better], last[better] = so_far[better], rank
-        value[1:] -= self.penalty
-        return value, _Level(last, given, before)
-
-    def tree(self, nodes: int, start: int = 0) -> tuple[DraftTree, tuple[int, ...]]:
-        """The tree of so many nodes with the best value, its root being at depth ``start``, and ranks of its nodes."""
-        parents, ranks, chances = list[int](), list[int](), list[float]()
-        waiting = [(0, start, nodes)]  # node, its depth, nodes below it
-        for node, level, below in waiting:
-            if below == 0:
-                continue
-            for rank, share in self._split(level, below):
-                parents.append(node)
-                ranks.append(rank + 1)
-                chances.append(float(self.levels[level][rank]))
-                waiting.append((len(parents), level + 1, share - 1))
-        return DraftTree(parents=tuple(parents), chances=tuple(chances), siblings=self.siblings), tuple(ranks)
-
-    def _split(self, level: int, below: int) -> list[tuple[int, int]]:
-        """Ranks that get nodes, and how many."""
-        shares, out = self.shares[level], list[tuple[int, int]]()
-        rank = int(shares.last[below])
-        while below > 0:
-            share = int(shares.given[rank][below])
-            out.insert(0, (rank, share))
-            below -= share
-            rank = rank - 1 if self.siblings == "sequential" else int(shares.before[rank][below])
-        return out
-
-
-def _join(before: FloatArray, own: float, inside: FloatArray) -> tuple[FloatArray, npt.NDArray[np.int64]]:
-    """Best value of n nodes of which a further child gets at least one, and how many it gets."""
-    value, share = np.full(before.size, -np.inf), np.zeros(before.size, np.int64)
-    for given in np.flatnonzero(np.isfinite(inside)):
-        with_it = before[: before.size - given] + own * inside[given]
-        better = with_it > value[given:]
-        value[given:][better] = with_it[better]
-        share[given:][better] = given
-    return value, share

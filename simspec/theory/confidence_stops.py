@@ -43,6 +43,8 @@ class StoppedDraft:
         Their means, in tokens.
     p_full : float
         P(every draft is accepted).
+    pmf_steps : array, shape (kmax + 1,)
+        P(so many draft steps): more than drafts where the draft that fails the test is thrown away.
     """
 
     joint: FloatArray
@@ -51,6 +53,7 @@ class StoppedDraft:
     mean_drafted: float
     mean_accepted: float
     p_full: float
+    pmf_steps: FloatArray
 
     @property
     def mean_tokens(self) -> float:
@@ -58,9 +61,11 @@ class StoppedDraft:
         return self.mean_accepted + 1.0
 
     def mean_cost(self, cost: Cost) -> float:
-        """c0 + E[drafted](c_d + c_v) + c_r·P(a draft is rejected), tables being read at the drafts of a round."""
-        base = math.fsum(float(p) * cost.base(d) for d, p in enumerate(self.pmf_drafted) if p > 0.0)
-        return base + cost.c_r * (1.0 - self.p_full)
+        """c0 + E[drafted]·c_v + E[steps]·c_d + c_r·P(a draft is rejected), tables being read at those of a round."""
+        cost.check_kappa(int(np.flatnonzero(self.pmf_steps)[-1]))
+        passes = math.fsum(float(p) * cost.target_pass(d) for d, p in enumerate(self.pmf_drafted) if p > 0.0)
+        steps = math.fsum(float(p) * cost.drafting(d) for d, p in enumerate(self.pmf_steps) if p > 0.0)
+        return passes + steps + cost.c_r * (1.0 - self.p_full)
 
     def speedup(self, cost: Cost) -> float:
         """E[tokens]/E[cost], against one plain target step."""
@@ -76,6 +81,7 @@ def stopped_draft(
     kmax: int = 20,
     acceptance: Sequence[float] | None = None,
     transition: Sequence[Sequence[float]] | None = None,
+    submits: bool = True,
 ) -> StoppedDraft:
     """Drafted and accepted tokens of a round whose draft ends when a confidence falls below a threshold.
 
@@ -95,6 +101,8 @@ def stopped_draft(
         Chance that a draft of each confidence is accepted; the confidence itself unless given.
     transition : sequence of rows, optional
         Law of the next confidence, given this one; independent ones unless given.
+    submits : bool
+        Whether the draft that fails the test is verified; if not, its step was in vain.
 
     Returns
     -------
@@ -115,7 +123,7 @@ def stopped_draft(
     >>> found.pmf_drafted, round(found.mean_accepted, 6)
     (array([0.    , 0.25  , 0.1875, 0.5625]), 1.597969)
     """
-    confidence, law = _law(values, weights)
+    confidence, law = confidence_law(values, weights)
     if rule not in ("survival", "confidence"):
         raise ParameterError("rule", f'rule = {rule!r} is unknown; allowed: "survival" or "confidence"')
     check_range("theta", theta, 0, 1)
@@ -123,15 +131,18 @@ def stopped_draft(
     check_whole("kmin", kmin, 0, kmax)
     accepted = confidence if acceptance is None else _shares("acceptance", acceptance, confidence.size)
     moves = None if transition is None else _rows(transition, confidence.size)
-    joint = np.zeros((kmax + 1, kmax + 1))
+    joint, steps = np.zeros((kmax + 1, kmax + 1)), np.zeros(kmax + 1)
     product, last, mass = np.ones(1), np.zeros(1, np.int64), np.ones((1, 1))  # mass[state, j]: first j accepted
-    joint[0, 0] = float(kmax == 0)
+    joint[0, 0] = steps[0] = float(kmax == 0)
     for draft in range(1, kmax + 1):
         product, last, mass = _one_more(product, last, mass, confidence, accepted, law, moves, draft)
         below = (product if rule == "survival" else confidence[last]) < theta * (1.0 - NEAR)
-        stops = below & (draft >= kmin) | (draft == kmax)
-        reach = mass[stops].sum(axis=0)
-        joint[draft, : draft + 1] = reach - np.append(reach[1:], 0.0)
+        fails = below & (draft >= kmin)
+        stops = fails | (draft == kmax)
+        steps[draft] = mass[stops, 0].sum()
+        for ended, verified in ((fails, draft - 1), (stops & ~fails, draft)) if not submits else ((stops, draft),):
+            reach = mass[ended].sum(axis=0)[: verified + 1]  # at [j]: that the first j were accepted
+            joint[verified, : verified + 1] += reach - np.append(reach[1:], 0.0)
         product, last, mass = product[~stops], last[~stops], mass[~stops]
         if rule == "confidence":
             product = np.ones_like(product)
@@ -143,7 +154,7 @@ def stopped_draft(
                 "values", f"values has {confidence.size} entries, whose products are too many; allowed: fewer values, "
                 "a smaller kmax, or a larger theta"
             )  # fmt: skip
-    return _stopped(joint)
+    return _stopped(joint, steps)
 
 
 def best_threshold(
@@ -191,7 +202,7 @@ def best_threshold(
     if cost.longest_draft is not None:
         raise ParameterError("cost", "cost has tables; allowed: c0, c_d, c_v, c_r")
     check_whole("kmax", kmax, 1, EXACT_KAPPA_LIMIT)
-    confidence, law = _law(values, weights)
+    confidence, law = confidence_law(values, weights)
     mean, price = float(confidence @ law), cost.c_d + cost.c_v
     theta, best, speed = 1.0, stopped_draft(values, weights, 1.0, kmax=1), 0.0
     while best.speedup(cost) > speed * (1.0 + 1e-13):
@@ -231,15 +242,16 @@ def _merged(
     return product[first], last[first], total
 
 
-def _stopped(joint: FloatArray) -> StoppedDraft:
+def _stopped(joint: FloatArray, steps: FloatArray) -> StoppedDraft:
     joint = np.maximum(joint, 0.0)
     drafted, accepted = joint.sum(axis=1), joint.sum(axis=0)
     return StoppedDraft(
-        joint, drafted, accepted, moments(drafted)[0], moments(accepted)[0], min(float(np.trace(joint)), 1.0)
+        joint, drafted, accepted, moments(drafted)[0], moments(accepted)[0], min(float(np.trace(joint)), 1.0), steps
     )
 
 
-def _law(values: Sequence[float], weights: Sequence[float]) -> tuple[FloatArray, FloatArray]:
+def confidence_law(values: Sequence[float], weights: Sequence[float]) -> tuple[FloatArray, FloatArray]:
+    """Values and their probabilities, checked."""
     confidence = _shares("values", values, None)
     law = as_numbers("weights", weights)
     if law.size != confidence.size:

@@ -123,7 +123,7 @@ def dynamic_tree(
     >>> round(found.mean_accepted, 6), round(found.mean_confidence, 6)
     (1.31625, 1.31625)
     """
-    vectors, law, accepted = _vectors(confidences, weights, acceptance)
+    vectors, law, accepted = vectors_and_chances(confidences, weights, acceptance)
     check_whole("breadth", breadth, 1, NODES_LIMIT)
     check_whole("depth", depth, 1, NODES_LIMIT)
     check_whole("nodes", nodes, 1, NODES_LIMIT)
@@ -190,9 +190,10 @@ def grown_tree(
     return tree, math.fsum(values[node] for node in kept)
 
 
-def _vectors(
+def vectors_and_chances(
     confidences: Sequence[Sequence[float]], weights: Sequence[float], acceptance: Sequence[Sequence[float]] | None
 ) -> tuple[list[FloatArray], FloatArray, list[FloatArray]]:
+    """Confidences by vector, the law of the vectors, chances of acceptance, all checked."""
     law = as_numbers("weights", weights)
     if law.size != len(confidences):
         raise ParameterError("weights", f"weights has {law.size} entries; allowed: {len(confidences)}, one per vector")

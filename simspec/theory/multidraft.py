@@ -33,6 +33,8 @@ class MultiDraft:
         Probability that one of the drafts is emitted.
     output_law : array, shape (V,)
         Law of the emitted token.
+    kept : array, shape (V,)
+        Probability that one of the drafts is emitted and is this token.
     stages : array, shape (K,), or None
         Probability that draft i is accepted, given that those before it were not; NaN where it is never looked at, None
         where the scheme does not look at one after the other.
@@ -42,6 +44,7 @@ class MultiDraft:
 
     acceptance: float
     output_law: FloatArray
+    kept: FloatArray
     stages: FloatArray | None = None
     rho: float | None = None
     beta: float | None = None
@@ -102,7 +105,7 @@ def naive_matching(target: Law, drafts: Sequence[Law]) -> MultiDraft:
         if before > 0.0:
             stages[i] = float(missed @ q) / before
         missed = missed * (1.0 - q)
-    return MultiDraft(acceptance=_share(1.0 - float(missed.sum())), output_law=p.copy(), stages=stages)
+    return MultiDraft(_share(1.0 - float(missed.sum())), output_law=p.copy(), kept=p - missed, stages=stages)
 
 
 def recursive_rejection(target: Law, drafts: Sequence[Law]) -> MultiDraft:
@@ -147,9 +150,9 @@ def recursive_rejection(target: Law, drafts: Sequence[Law]) -> MultiDraft:
         left = np.maximum(remaining - q, 0.0)
         following = scaled(left)
         if following is None:
-            return MultiDraft(acceptance=1.0, output_law=output, stages=stages)
+            return MultiDraft(acceptance=1.0, output_law=output, kept=output, stages=stages)
         reached, remaining = reached * float(left.sum()), following
-    return MultiDraft(acceptance=_share(1.0 - reached), output_law=output + reached * remaining, stages=stages)
+    return MultiDraft(_share(1.0 - reached), output_law=output + reached * remaining, kept=output, stages=stages)
 
 
 def recursive_rejection_distinct(target: Law, draft: Law, draws: int) -> MultiDraft:
@@ -186,7 +189,7 @@ def recursive_rejection_distinct(target: Law, draft: Law, draws: int) -> MultiDr
     orders, most = math.perm(int(np.count_nonzero(q)), draws - 1), min(PATHS_LIMIT, WORK_LIMIT // q.size)
     if orders > most:
         raise ParameterError("draws", f"draws = {draws} from {q.size} tokens has {orders:,} orders; allowed: {most:,}")
-    output, accepted, reached = np.zeros_like(p), np.zeros(draws), np.zeros(draws)
+    output, taken, accepted, reached = np.zeros_like(p), np.zeros_like(p), np.zeros(draws), np.zeros(draws)
 
     def walk(i: int, chance: float, remaining: FloatArray, unused: FloatArray) -> None:
         law = unused / unused.sum()
@@ -194,6 +197,7 @@ def recursive_rejection_distinct(target: Law, draft: Law, draws: int) -> MultiDr
         reached[i] += chance
         accepted[i] += chance * float(kept.sum())
         output[:] += chance * kept
+        taken[:] += chance * kept
         following = scaled(np.maximum(remaining - law, 0.0))
         if following is None:
             return
@@ -209,7 +213,7 @@ def recursive_rejection_distinct(target: Law, draft: Law, draws: int) -> MultiDr
     walk(0, 1.0, p, q)
     stages = np.full(draws, np.nan)
     np.divide(accepted, reached, out=stages, where=reached > 1e-15)
-    return MultiDraft(acceptance=_share(float(accepted.sum())), output_law=output, stages=stages)
+    return MultiDraft(_share(float(accepted.sum())), output_law=output, kept=taken, stages=stages)
 
 
 def k_seq(target: Law, draft: Law, draws: int, rho: float | None = None) -> MultiDraft:
@@ -259,7 +263,7 @@ def k_seq(target: Law, draft: Law, draws: int, rho: float | None = None) -> Mult
         raise ParameterError("rho", f"rho = {used:g} changes the output law; allowed: rho ≥ {best:.6g}")
     rest = scaled(np.maximum(p - taken, 0.0))
     output = taken if rest is None else taken + (1.0 - acceptance) * rest
-    return MultiDraft(acceptance, output, stages=np.full(draws, beta), rho=used, beta=beta)
+    return MultiDraft(acceptance, output, taken, stages=np.full(draws, beta), rho=used, beta=beta)
 
 
 def _least_rho(p: FloatArray, q: FloatArray, draws: int) -> float:

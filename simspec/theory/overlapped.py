@@ -102,8 +102,9 @@ def draft_ahead(alpha: float, c_d: float, gamma: int, c0: float = 1.0, pre_verif
     -------
     Overlapped
         Without ``pre_verify`` a rejection is followed by γ·c_d of drafting alone, then windows of max(c0, γ·c_d) until
-        the one that rejects, which takes c0.  With it, passes of max(c0, γ·c_d) follow each other; a first draft that
-        is rejected costs a pass and gives one token.
+        the one that rejects, which takes c0: the drafting under way is dropped at once.  With it, passes of
+        max(c0, γ·c_d) follow each other; a first draft that is rejected costs such a pass, its window being waited for,
+        and gives one token.
 
     Raises
     ------

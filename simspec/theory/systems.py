@@ -192,6 +192,16 @@ class LookaheadStep:
     candidates: int
     period: float
 
+    def pass_width(self, window: int = 0) -> int:
+        """Tokens that a pass reads, 1 + γ(G + window): so many times the arithmetic of a plain step.
+
+        Examples
+        --------
+        >>> lookahead_step(0.5, 4, 15).pass_width(window=15)  # N = 5, W = G = 15
+        121
+        """
+        return 1 + (self.pmf_best.size - 1) * (self.candidates + window)
+
     def mean_cost(self, cost: Cost, window: int = 0) -> float:
         """c0 + γ(G + window)·c_v + c_r·P(a token of the best candidate is rejected), in plain target steps.
 

@@ -80,14 +80,13 @@ def pool_law(target: Sequence[Sequence[float]], kappa: int) -> PoolLaw:
     >>> law.pmf_accepted.round(6), round(law.agreement, 6)
     (array([0.379743, 0.270513, 0.349743]), 0.614286)
     """
-    rows = np.array([as_law(f"target[{i}]", row, len(target)) for i, row in enumerate(target)])
     check_whole("kappa", kappa, 0, EXACT_KAPPA_LIMIT)
-    tokens = len(rows)
+    tokens = len(target)
     if tokens ** (tokens + 1) > STATES_LIMIT:
         raise ParameterError("target", f"target has {tokens} tokens; allowed: up to 4")
+    rows = returning_rows(target)
     law = long_run_law(rows)
-    if law is None or not (law > 0.0).all():
-        raise ParameterError("target", "target has tokens that never come back; allowed: one class of all tokens")
+    assert law is not None  # all tokens keep coming back
     memories = list(itertools.product(range(tokens), repeat=tokens))
     number = {state: i for i, state in enumerate(itertools.product(range(tokens), memories))}
     step, lengths = np.zeros((len(number), len(number))), np.zeros((len(number), kappa + 1))
@@ -111,3 +110,18 @@ def pool_law(target: Sequence[Sequence[float]], kappa: int) -> PoolLaw:
     pmf = rounds @ lengths
     mean, var = moments(pmf)
     return PoolLaw(pmf, mean, var, float(law @ (rows**2).sum(axis=1)))
+
+
+def returning_rows(target: Sequence[Sequence[float]]) -> FloatArray:
+    """The laws of the next token by the last one; `ParameterError` unless all tokens keep coming back.
+
+    Examples
+    --------
+    >>> returning_rows([[0, 1], [0.5, 0.5]]).tolist()
+    [[0.0, 1.0], [0.5, 0.5]]
+    """
+    rows = np.array([as_law(f"target[{i}]", row, len(target)) for i, row in enumerate(target)])
+    law = long_run_law(rows) if len(rows) else None
+    if law is None or not (law > 0.0).all():
+        raise ParameterError("target", "target has tokens that never come back; allowed: one class of all tokens")
+    return rows

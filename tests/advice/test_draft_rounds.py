@@ -1,15 +1,21 @@
 """Several drafts for one position, played token by token: do they keep and emit what the exact route says?"""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.special import chdtrc
 
 from simspec import theory
-from simspec.advice import draft_rounds as rounds
 from simspec.advice.solve import solve
 from simspec.kernels import play, twin
 from simspec.kernels.lower_schemes import scheme_form
 from simspec.kernels.words import LANES, stream_keys
+from simspec.model.rounds import DraftLaw
+from simspec.model.schemes import Tokens
+from simspec.model.token_rules import TURNS, distinct, in_turn, matching, one_position, transport
+from simspec.model.token_rules.rounds import spelt
 
 SKEW, BACK = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
 WIDE = np.array([0.3, 0.25, 0.2, 0.15, 0.1])
@@ -23,24 +29,22 @@ def one_hots(q, draws):
     return [np.eye(q.size)[token] for token in theory.top_candidates(q, q, draws)[1]]
 
 
+RRS, KSEQ = (in_turn(TURNS[name]) for name in ("rrs", "kseq"))
+
+
+def several(judge):
+    return lambda p, q, k: one_position(judge, p, [q] * k)
+
+
 SCHEMES = {
-    "naive": (lambda p, q, k: rounds.matching_rounds(p, [q] * k), lambda p, q, k: theory.naive_matching(p, [q] * k)),
-    "rrs": (
-        lambda p, q, k: rounds.rejection_rounds(p, [q] * k),
-        lambda p, q, k: theory.recursive_rejection(p, [q] * k),
-    ),
-    "rrs_wor": (rounds.distinct_rounds, theory.recursive_rejection_distinct),
-    "kseq": (lambda p, q, k: rounds.k_seq_rounds(p, q, k, theory.k_seq(p, q, k).rho), theory.k_seq),
-    "otm": (
-        lambda p, q, k: rounds.transport_rounds(p, [q] * k),
-        lambda p, q, k: theory.transport_optimum(p, [q] * k),
-    ),
-    "otm_wor": (
-        lambda p, q, k: rounds.transport_rounds(p, [q] * k, distinct=True),
-        theory.transport_optimum_distinct,
-    ),
+    "naive": (several(matching), lambda p, q, k: theory.naive_matching(p, [q] * k)),
+    "rrs": (several(RRS), lambda p, q, k: theory.recursive_rejection(p, [q] * k)),
+    "rrs_wor": (several(distinct), theory.recursive_rejection_distinct),
+    "kseq": (several(KSEQ), theory.k_seq),
+    "otm": (several(transport()), lambda p, q, k: theory.transport_optimum(p, [q] * k)),
+    "otm_wor": (several(transport(unlike=True)), theory.transport_optimum_distinct),
     "top": (
-        lambda p, q, k: rounds.rejection_rounds(p, one_hots(q, k)),
+        lambda p, q, k: one_position(RRS, p, one_hots(q, k)),
         lambda p, q, k: theory.top_candidates(p, q, k)[0],
     ),
 }
@@ -111,7 +115,8 @@ def test_lenience_emits_its_own_law(p, q, lenience):
             pytest.approx(own.lossless_alpha),
             pytest.approx(0.0, abs=1e-12),
         )
-    assert_emits(rounds.lenient_rounds(p, q, lenience), own.output_law, own.acceptance)
+    judge = in_turn(partial(TURNS["lenient"], lenience=lenience))
+    assert_emits(one_position(judge, p, [q]), own.output_law, own.acceptance)
 
 
 @pytest.mark.parametrize("epsilon", [0.09, 0.3])
@@ -120,13 +125,16 @@ def test_lenience_emits_its_own_law(p, q, lenience):
 def test_typical_acceptance_emits_its_own_law(p, q, epsilon, delta):
     """The paper's thresholds (ε = .09, δ = √ε) and the released ones (ε = .3, δ = .09)."""
     own = theory.typical_acceptance(p, q, epsilon, delta)
-    assert_emits(rounds.typical_rounds(p, q, own.threshold, p), own.output_law, own.acceptance)
+    laws = DraftLaw((), tokens=(tuple(p),) * p.size, drafts=(tuple(q),) * p.size)  # the same behind every token
+    table = Tokens(rule="typical", epsilon=epsilon, delta=delta).table(laws, 1, paths=True)
+    table.kinds = [replace(kind, mark=spelt(kind.mark, kind.tokens, p.size)[1]) for kind in table.kinds]
+    assert_emits(table, own.output_law, own.acceptance)
 
 
 def test_a_lossy_rule_would_be_seen():
     """Rejection against a target that is off by .004 at two tokens."""
     wrong = SKEW + np.array([0.004, -0.004, 0.0])
-    kinds, counts = played(rounds.rejection_rounds(wrong, [BACK, BACK]))
+    kinds, counts = played(one_position(RRS, wrong, [BACK, BACK]))
     emitted = np.zeros(3)
     np.add.at(emitted, [kind.mark for kind in kinds], counts)
     assert chdtrc(2, ((emitted - counts.sum() * SKEW) ** 2 / (counts.sum() * SKEW)).sum()) < 1e-6
@@ -134,17 +142,17 @@ def test_a_lossy_rule_would_be_seen():
 
 def test_drafts_of_different_models_are_tried_in_turn():
     p, laws = WIDE, [FLAT, GAP, WIDE]
-    kinds, counts = played(rounds.rejection_rounds(p, laws[:2]))
+    kinds, counts = played(one_position(RRS, p, laws[:2]))
     own = theory.recursive_rejection(p, laws[:2]).acceptance
     rate = counts @ [kind.accepted for kind in kinds] / counts.sum()
     assert abs(rate - own) <= 5.5 * np.sqrt(own * (1 - own) / counts.sum())
-    kinds, counts = played(rounds.transport_rounds(p, laws))
+    kinds, counts = played(one_position(transport(), p, laws))
     rate = counts @ [kind.accepted for kind in kinds] / counts.sum()
     assert abs(rate - theory.transport_optimum(p, laws).acceptance) <= 5.5e-3
 
 
 def test_the_twin_plays_the_same():
-    form = scheme_form(rounds.distinct_rounds(WIDE, FLAT, 3))
+    form = scheme_form(one_position(distinct, WIDE, [FLAT] * 3))
     keys = stream_keys(4, "twin")
     fast, slow = (player.scheme_counts(form, keys, 2, 4, 60) for player in (play, twin))
     assert fast.tolist() == slow.tolist()

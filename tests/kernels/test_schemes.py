@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.special import chdtri
+from token_cases import FEW as TOKENS
 
 from simspec import theory
 from simspec.kernels import play, twin
@@ -18,18 +19,20 @@ from simspec.model.schemes import (
     Ahead,
     BigLittle,
     Chain,
+    Copy,
     DynamicTree,
     Lookahead,
     Lookup,
+    NgramPool,
     Parallel,
     Pool,
     Scheme,
     Schemes,
+    SelfDraft,
     Stop,
     Tree,
     Unmask,
 )  # fmt: skip
-from simspec.model.schemes.scheme import SYSTEMS
 from simspec.theory.scheme_routes import SCHEME_LAWS, dynamic_arguments, stop_arguments
 
 FALSE_ALARM = 1e-6
@@ -188,7 +191,20 @@ POOLS = [
     (Pool(), text((0.0, 1.0), (1.0, 0.0)), 2),  # what was will be again
     (Pool(), text((0.25,) * 4, (0.7, 0.1, 0.1, 0.1), (0.0, 0.0, 0.5, 0.5), (1.0, 0.0, 0.0, 0.0)), 5),
 ]
-ALL = [*POOLS, *GROWN, *TREES, *STOPS, *TURNS, *SIDES, *CARRIED]
+DRAFTED = [
+    (SelfDraft(layers=0.25), Iid(alpha=0.7), 5),
+    (SelfDraft(layers=0.5, reuse=False, adapter=0.05), Position(alphas=(0.8, 0.5)), 2),
+    (SelfDraft(layers=0.0625, adapter=0.03, theta=0.6), REDRAWN, 6),
+    (SelfDraft(layers=0.25, theta=0.3, rule="survival", kmin=2), STICKY, 6),
+    (SelfDraft(layers=1.0, theta=0.5), Iid(alpha=1.0), 3),
+    (Chain(drafting="window"), Iid(alpha=0.6), 4),
+    (Chain(heads=2), Survival(survival=(0.76, 0.62, 0.51)), 3),
+    (Tree(misses=SHARES, drafting="window"), Iid(alpha=0.7), 16),
+    (Tree(misses=SHARES, drafting="node"), Iid(alpha=0.7), 16),
+    (Tree(misses=SHARES, heads=3), Iid(alpha=0.9), 16),
+]
+REMEMBERED = [(Copy(memory=5), POOLS[2][1], 3), (NgramPool(candidates=2), POOLS[0][1], 2)]
+ALL = [*TOKENS, *REMEMBERED, *DRAFTED, *POOLS, *GROWN, *TREES, *STOPS, *TURNS, *SIDES, *CARRIED]
 
 
 @pytest.mark.parametrize(("scheme", "process", "kappa"), STOPS, ids=str)
@@ -279,7 +295,7 @@ def test_means_and_prices_of_every_scheme(scheme, process, kappa):
         ([kind.accepted for kind in own.kinds], law.mean_accepted),
         ([kind.drafted for kind in own.kinds], law.mean_drafted),
         ([kind.rejected for kind in own.kinds], law.p_rejected),
-        ([kind.price(cost) for kind in own.kinds], law.price(cost)),
+        ([kind.price(scheme.priced(cost)) for kind in own.kinds], law.price(cost)),
     ):
         means = lanes @ np.array(values, float) / ROUNDS
         error = means.std(ddof=1) / np.sqrt(means.size)
@@ -342,12 +358,6 @@ def test_what_a_scheme_cannot_be_asked():
         with pytest.raises(ParameterError) as caught:
             make()
         assert caught.value.key == named
-
-
-def test_systems_by_their_names_lead_to_a_scheme():
-    assert set(SYSTEMS.values()) <= set(Schemes.table)
-    with pytest.raises(ParameterError, match='it is a scheme of type = "stop"'):
-        Schemes.make(type="p_min")
 
 
 def test_two_schemes_cannot_share_a_name():

@@ -379,10 +379,10 @@ def test_memory_and_folder_agree(runs):
 
 
 def test_a_point_that_has_no_law_fails_alone(tiny, tmp_path, monkeypatch):
-    def some(job):
+    def some(job, costs):
         if job.process.alpha == 0.6:
             raise ParameterError("kappa", "no long-run law")
-        return laws_of(job)
+        return laws_of(job, costs)
 
     monkeypatch.setattr("simspec.run.known.laws_of", some)
     data = sweep(Scenario.from_dict(tiny | {"method": "exact"}), tmp_path / "some")

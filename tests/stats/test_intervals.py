@@ -12,7 +12,7 @@ from simspec import theory
 from simspec.kernels.tally import fold
 from simspec.model import Cost, Drift, Iid, Markov, Simulation, Survival
 from simspec.run.engine import Job, run_jobs
-from simspec.stats.counts import Counts, Prices
+from simspec.stats.counts import Counts
 from simspec.stats.intervals import (
     Ratio,
     beta_quantile,
@@ -24,6 +24,7 @@ from simspec.stats.intervals import (
     student,
 )
 from simspec.stats.point import best_kappa, priced_estimates, speedups, window_estimates
+from simspec.stats.prices import Prices
 
 
 def estimates(process, kappas, windows, seed, cost=None, level=0.95):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
 from simspec.model.rounds import DraftLaw, End, RoundTable
+from simspec.model.schemes.drafting import always_drafted
 from simspec.model.schemes.scheme import Scheme, Schemes
 
 
@@ -35,6 +37,9 @@ class Ahead(Scheme):
 
     type: Literal["ahead"] = "ahead"
     pre_verify: bool = False
+
+    def priced(self, cost: Cost) -> Cost:
+        return always_drafted(cost)
 
     def rounds(self, draft: DraftLaw, kappa: int) -> RoundTable:
         rates = draft.rates(kappa)

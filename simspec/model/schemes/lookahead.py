@@ -7,7 +7,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from simspec.model.base import Probability
+from simspec.model.cost import Cost
 from simspec.model.rounds import DraftLaw, End, RoundTable
+from simspec.model.schemes.drafting import undrafted
 from simspec.model.schemes.scheme import Scheme, Schemes
 
 Many = Annotated[int, Field(ge=1, le=10_000)]
@@ -43,6 +45,9 @@ class Lookahead(Scheme):
     candidates: Many = Field(description="candidates verified side by side")
     window: Annotated[int, Field(ge=0, le=10_000)] = 0
     good: Probability = 1.0
+
+    def priced(self, cost: Cost) -> Cost:
+        return undrafted(cost)
 
     def rounds(self, draft: DraftLaw, kappa: int) -> RoundTable:
         table = RoundTable()

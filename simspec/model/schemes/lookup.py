@@ -7,8 +7,10 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from simspec.model.base import Probability
+from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
 from simspec.model.rounds import DraftLaw, End, RoundTable
+from simspec.model.schemes.drafting import undrafted
 from simspec.model.schemes.scheme import Scheme, Schemes
 
 
@@ -23,7 +25,8 @@ class Lookup(Scheme):
 
     Notes
     -----
-    The process says how a copied draft fares.  A copy takes no draft step, so c_d is not paid.
+    The process says how a copied draft fares.  A copy takes no draft step, so c_d is not paid.  `Copy` finds its
+    matches in a text; ``theory.copy_law`` then says both chances, and how far a text is from having no more than two.
 
     References
     ----------
@@ -48,6 +51,9 @@ class Lookup(Scheme):
                 "after_match < 1 or after_miss > 0"
             )  # fmt: skip
         return self
+
+    def priced(self, cost: Cost) -> Cost:
+        return undrafted(cost)
 
     def rounds(self, draft: DraftLaw, kappa: int) -> RoundTable:
         table = RoundTable()

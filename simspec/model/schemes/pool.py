@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
-from simspec.model.pool import PoolRounds
+from simspec.model.pool import PoolRounds, Rows
 from simspec.model.rounds import DraftLaw
+from simspec.model.schemes.drafting import undrafted
 from simspec.model.schemes.scheme import Scheme, Schemes
 
 
@@ -30,7 +32,15 @@ class Pool(Scheme):
 
     type: Literal["pool"] = "pool"
 
+    def priced(self, cost: Cost) -> Cost:
+        return undrafted(cost)
+
     def rounds(self, draft: DraftLaw, kappa: int) -> PoolRounds:
-        if draft.tokens is None:
-            raise ParameterError("process", 'the process has no tokens to remember; allowed: type = "token_chain"')
-        return PoolRounds(draft.tokens, kappa)
+        return PoolRounds(tokens_of(draft), kappa)
+
+
+def tokens_of(draft: DraftLaw) -> Rows:
+    """The target's next-token laws; `ParameterError` if the process has none."""
+    if draft.tokens is None:
+        raise ParameterError("process", 'the process has no tokens to remember; allowed: type = "token_chain"')
+    return draft.tokens

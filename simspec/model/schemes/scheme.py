@@ -5,22 +5,15 @@ from __future__ import annotations
 import importlib.metadata
 from typing import Any, ClassVar
 
+from pydantic import Field, PrivateAttr
+from pydantic.fields import FieldInfo
+
 from simspec.model.base import Model
+from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError, did_you_mean, shown
 from simspec.model.forms import Rounds
 from simspec.model.rounds import DraftLaw
-
-SYSTEMS = {
-    "leviathan": "chain", "draftmodel": "chain", "mtp": "chain", "layerskip": "chain",
-    "medusa": "tree", "eagle": "tree", "eagle1": "tree", "sequoia": "tree", "specinfer": "tree",
-    "eagle2": "dynamic_tree", "eagle3": "dynamic_tree",
-    "specdec++": "stop", "disco": "stop", "kangaroo": "stop", "pmin": "stop", "dsd": "stop",
-    "pearl": "ahead", "dsi": "parallel",
-    "promptlookup": "lookup", "ngram": "lookup", "pld": "lookup", "lookaheaddecoding": "lookahead",
-    "bild": "big_little", "biglittledecoder": "big_little",
-    "llada": "unmask", "fastdllm": "unmask",
-}  # fmt: skip
-"""What systems are called, without case and dashes, and the scheme they are (docs/systems.md)."""
+from simspec.model.schemes.systems_table import INSTEAD, SYSTEM_OF, SYSTEMS, System, plain
 
 
 class Scheme(Model):
@@ -33,6 +26,70 @@ class Scheme(Model):
     """κ at which a scenario runs the scheme if it names none."""
 
     type: str
+    label: str = Field(default="", repr=False, description="name shown beside the numbers; not part of the identity")
+
+    _system: System | None = PrivateAttr(default=None)
+
+    @property
+    def chained(self) -> bool:
+        """Whether drafts are one chain of κ tokens, which every process plays in a form of its own."""
+        return False
+
+    @property
+    def system(self) -> System | None:
+        """The system it was asked for as, or is labelled as."""
+        named = self._system or SYSTEM_OF.get(plain(self.label))
+        return named if named is not None and named.scheme == self.type else None
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What stands in the place of parameters that no source gives, where the scheme is a system by name.
+
+        Examples
+        --------
+        >>> import simspec.model
+        >>> Schemes.make(type="lookahead decoding").assumed
+        ('good: every step has candidates (good = 1); the share of such steps is not published',)
+        >>> Schemes.make(type="lookahead decoding", good=0.8).assumed
+        ()
+        """
+        if self.system is None:
+            return ()
+        usual = {key: field.default for key, field in type(self).model_fields.items()} | dict(self.system.keys)
+        told = self.system.assumed.items()
+        return tuple(f"{key}: {what}" for key, what in told if getattr(self, key) == usual[key])
+
+    @property
+    def pays(self) -> str:
+        """What its rounds pay, in words, where that is not what the cost says."""
+        return ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What must stand beside its numbers."""
+        return (*([self.pays] if self.pays else []), *(f"assumed {what}" for what in self.assumed))
+
+    @property
+    def kappas(self) -> tuple[int, ...]:
+        """κ at which a scenario runs it if it names none: the usual ones, and those of the system that it is."""
+        named = () if self.system is None else self.system.kappas
+        return tuple(sorted({*self.usual_kappas, *named}))
+
+    def priced(self, cost: Cost) -> Cost:
+        """What its rounds pay where the draft is not priced by the cost alone; the cost itself in most schemes.
+
+        Prices are arithmetic on what was counted: they never change a simulation, so this may not either.
+        """
+        return cost
+
+    def chain_steps(self, drafted: int) -> int:
+        """Draft steps of a chain of so many drafts."""
+        return drafted
+
+    @property
+    def lossless(self) -> bool:
+        """Whether the output follows the target's own law."""
+        return True
 
     def rounds(self, draft: DraftLaw, kappa: int) -> Rounds:
         """The table of a round in which at most ``kappa`` tokens are drafted.
@@ -58,7 +115,7 @@ class Scheme(Model):
         return own
 
     def identity(self) -> dict[str, Any]:
-        return {key: value for key, value in super().identity().items() if value is not None}
+        return {key: value for key, value in super().identity().items() if value is not None and key != "label"}
 
     def __str__(self) -> str:
         inside = ", ".join(f"{key} = {shown(value)}" for key, value in self.parameters().items())
@@ -93,25 +150,63 @@ class Schemes:
             point.load()
 
     @classmethod
+    def find(cls, kind: Any) -> tuple[type[Scheme] | None, System | None]:
+        """The class that a ``type`` names, and the system, if it is the name of one."""
+        if not isinstance(kind, str):
+            return None, None
+        if kind not in cls.table and plain(kind) not in SYSTEM_OF:
+            cls.load_plugins()
+        system = None if kind in cls.table else SYSTEM_OF.get(plain(kind))
+        return cls.table.get(kind if system is None else system.scheme), system
+
+    @classmethod
+    def fields(cls, kind: Any) -> dict[str, FieldInfo]:
+        """The parameters of the scheme that a ``type`` names; none if there is no such scheme."""
+        found, _ = cls.find(kind)
+        return {} if found is None else found.model_fields
+
+    @classmethod
     def make(cls, /, **keys: Any) -> Scheme:
         """Build a scheme from the keys of a ``[scheme]`` table.
+
+        ``type`` is that of a scheme, or the name of a system (`simspec.model.schemes.systems_table`): its published
+        parameters are then used where none are given, and its name is the label.
+
+        Raises
+        ------
+        ParameterError
+            The type is unknown, or a parameter is missing or wrong.
 
         Examples
         --------
         >>> import simspec.model
         >>> print(Schemes.make(type="chain"))
         chain
+        >>> own = Schemes.make(type="SpecDec++", kmin=4)
+        >>> own.label, str(own)
+        ('SpecDec++', "stop(theta = 0.3, rule = 'survival', kmin = 4)")
         """
         kind = keys.get("type")
         if kind is None:
             raise ParameterError("type", f"type is missing; known: {', '.join(cls.table)}")
-        if isinstance(kind, str) and kind not in cls.table:
-            cls.load_plugins()
-        if not isinstance(kind, str) or kind not in cls.table:
-            near = SYSTEMS.get(str(kind).lower().replace("-", "").replace("_", "").replace(" ", ""))
-            hint = f'; it is a scheme of type = "{near}"' if near else did_you_mean(str(kind), cls.table)
-            raise ParameterError("type", f"type = {shown(kind)} is unknown{hint}")
-        return cls.table[kind](**keys)
+        found, system = cls.find(kind)
+        if found is None:
+            names = [*cls.table, *(system.names[0] for system in SYSTEMS)]
+            raise ParameterError("type", f"type = {shown(kind)} is unknown{did_you_mean(str(kind).lower(), names)}")
+        if system is None:
+            return found(**keys)
+        given = {key: value for key, value in keys.items() if key != "type"}
+        replaced = {own for key in given for own in INSTEAD.get(key, ())}
+        usual = {key: value for key, value in system.keys.items() if key not in replaced}
+        try:
+            scheme = found(**({"label": kind} | usual | given))
+        except ParameterError as error:
+            key = error.key.partition("[")[0]
+            if key in given and key not in system.keys:
+                raise
+            raise ParameterError(error.key, f"{error.message} ({kind}: {system.source})") from None
+        scheme._system = system
+        return scheme
 
 
 def register_scheme(scheme: type[Scheme]) -> type[Scheme]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -14,16 +14,17 @@ from simspec.model.schemes.scheme import Scheme, Schemes
 
 _NEAR = 1e-12
 """A product counts as below θ if it is by more than this share: rounding alone never ends a draft."""
-_Key = tuple[int, int, int]
-"""Hidden state of the draft before, accepted drafts if one was rejected (else −1), rounded logarithm of the product."""
+_Key = tuple[int, int, int, int]
+"""Hidden state of the draft before, accepted drafts if one was rejected (else −1), in which state that was (if it is
+marked), rounded logarithm of the product."""
 
 
 @Schemes.add
 class Stop(Scheme):
     """At most κ drafts; after draft j ≥ kmin the chain ends if the draft's confidence is below a threshold.
 
-    The last draft is still submitted.  The draft model is as confident as the process says a draft is good: the rate of
-    its hidden state (an ``hmm`` with equal rows has independent confidences), or of its depth.
+    The draft model is as confident as the process says a draft is good: the rate of its hidden state (an ``hmm`` with
+    equal rows has independent confidences), or of its depth.
 
     Parameters
     ----------
@@ -36,6 +37,8 @@ class Stop(Scheme):
         Fewest drafts before the rule is asked, ≥ 1.
     confidences : list of float
         What the draft model believes in each hidden state, if it is not calibrated.
+    submits : bool
+        Whether the draft that fails the test is verified still, or its draft step was in vain (newer llama.cpp).
 
     References
     ----------
@@ -54,6 +57,11 @@ class Stop(Scheme):
     rule: Literal["survival", "confidence"] = "survival"
     kmin: Annotated[int, Field(ge=1, le=1000)] = 1
     confidences: tuple[Probability, ...] | None = Field(default=None, description="believed rates by hidden state")
+    submits: bool = Field(default=True, description="whether the draft that fails the test is verified")
+
+    def identity(self) -> dict[str, Any]:
+        """Without ``submits`` where the last draft is verified."""
+        return {key: value for key, value in super().identity().items() if key != "submits" or not self.submits}
 
     def rounds(self, draft: DraftLaw, kappa: int) -> RoundTable:
         if draft.tokens is not None:
@@ -67,11 +75,13 @@ class Stop(Scheme):
             most = len(draft.alphas)
             told = f"kappa = {kappa} is beyond the {most} measured positions; allowed: 0 ≤ kappa ≤ {most}"
             raise ParameterError("kappa", told)
+        if draft.marked and not self.submits:
+            raise ParameterError("submits", "submits = false where windows follow each other; allowed: fresh windows")
         table = RoundTable()
         if kappa == 0:
             table.add([(1.0, table.end(0, 0))])
             return table
-        level: dict[_Key, int] = {(0, -1, 0): table.reserve()}
+        level: dict[_Key, int] = {(0, -1, 0, 0): table.reserve()}
         for depth in range(1, kappa + 1):
             level = self._level(table, level, draft, depth, kappa)
             if len(table.states) > STATES_LIMIT:
@@ -86,20 +96,26 @@ class Stop(Scheme):
         alphas = draft.alphas[depth - 1]
         believed = self.confidences or alphas
         following: dict[_Key, int] = {}
-        for (before, kept, product), number in level.items():
+        for (before, kept, lost, product), number in level.items():
             law = draft.first if depth == 1 else draft.moves[before]
             outcomes = list[tuple[float, int | End]]()
             for state, chance in enumerate(law):
                 here = product + _logarithm(believed[state]) if self.rule == "survival" else 0
-                stops = depth == kappa or (depth >= self.kmin and self._below(here, believed[state]))
+                below = depth >= self.kmin and self._below(here, believed[state])
+                if below and not self.submits:
+                    known = depth - 1 if kept < 0 else kept
+                    outcomes.append((chance, table.end(known, depth - 1, steps=depth)))
+                    continue
+                stops = depth == kappa or below
                 verdicts = [(alphas[state], -1), (1.0 - alphas[state], depth - 1)] if kept < 0 else [(1.0, kept)]
+                where = state if kept < 0 and draft.marked else lost
                 for verdict, after in verdicts:
                     if chance * verdict == 0.0:
                         continue
                     if stops:
-                        outcomes.append((chance * verdict, table.end(depth if after < 0 else after, depth)))
+                        outcomes.append((chance * verdict, table.end(depth if after < 0 else after, depth, mark=where)))
                         continue
-                    key = (state if draft.states > 1 else 0, after, here)
+                    key = (state if draft.states > 1 else 0, after, where if after >= 0 else 0, here)
                     if key not in following:
                         following[key] = table.reserve()
                     outcomes.append((chance * verdict, following[key]))

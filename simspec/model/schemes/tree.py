@@ -10,7 +10,8 @@ from pydantic import Field, model_validator
 from simspec.model.base import Probability
 from simspec.model.errors import ParameterError
 from simspec.model.rounds import DraftLaw, End, RoundTable
-from simspec.model.schemes.scheme import Scheme, Schemes
+from simspec.model.schemes.drafting import Drafting
+from simspec.model.schemes.scheme import Schemes
 from simspec.model.trees import NODES_LIMIT, DraftTree
 
 Rank = Annotated[int, Field(ge=1, le=NODES_LIMIT)]
@@ -18,7 +19,7 @@ Misses = tuple[Probability, ...] | tuple[tuple[Probability, ...], ...]
 
 
 @Schemes.add
-class Tree(Scheme):
+class Tree(Drafting):
     """κ nodes of a token tree; the target follows it from the root as far as it can.
 
     The process gives the chance a_j of the likeliest child at depth j, rank 1.  What it misses, 1 − a_j, the other
@@ -40,6 +41,10 @@ class Tree(Scheme):
     max_depth : int
         Without widths or parents the tree grows by the product of chances along a path, at most so deep: the best
         κ nodes if siblings are exclusive and chances fall with rank.
+    drafting : {"depth", "window", "node"}
+        Whether a draft step is paid per level (EAGLE), once for all levels (Medusa) or per node.
+    heads : int
+        Levels that one step drafts.
 
     References
     ----------
@@ -61,6 +66,23 @@ class Tree(Scheme):
     parents: tuple[int, ...] | None = Field(default=None, description="the parent of each node, 0 being the root")
     ranks: tuple[Rank, ...] | None = Field(default=None, description="the rank of each node among its siblings")
     max_depth: Annotated[int, Field(ge=1, le=NODES_LIMIT)] | None = Field(default=None, description="most levels")
+
+    @property
+    def kappas(self) -> tuple[int, ...]:
+        """A tree of given shape is run up to its size."""
+        size = self._size()
+        usual = super().kappas
+        return usual if size is None else (*(kappa for kappa in usual if kappa < size), size)
+
+    def _size(self) -> int | None:
+        """Nodes of a given shape."""
+        if self.widths is None:
+            return None if self.parents is None else len(self.parents)
+        nodes, level = 0, 1
+        for width in self.widths:
+            level *= width
+            nodes += level
+        return min(nodes, NODES_LIMIT)
 
     @model_validator(mode="after")
     def _one_shape(self) -> Tree:
@@ -196,11 +218,12 @@ class Tree(Scheme):
         return DraftTree(parents=tuple(parents), chances=tuple(chances), siblings=self.siblings)
 
     def rounds(self, draft: DraftLaw, kappa: int) -> RoundTable:
-        return tree_rounds(self.drafts(draft, kappa))
+        tree = self.drafts(draft, kappa)
+        return tree_rounds(tree, self.steps(tree.depth, tree.nodes))
 
 
-def tree_rounds(tree: DraftTree) -> RoundTable:
-    """The table of a walk through a tree: a state per node with children.
+def tree_rounds(tree: DraftTree, steps: int | None = None) -> RoundTable:
+    """The table of a walk through a tree: a state per node with children.  ``steps``: draft steps, one per level.
 
     Examples
     --------
@@ -213,7 +236,8 @@ def tree_rounds(tree: DraftTree) -> RoundTable:
     state = {node: number for number, node in enumerate(inner)}
 
     def stop(node: int) -> End:
-        return table.end(tree.depths[node], tree.nodes, steps=tree.depth, rejected=bool(tree.children[node]))
+        paid = tree.depth if steps is None else steps
+        return table.end(tree.depths[node], tree.nodes, steps=paid, rejected=bool(tree.children[node]))
 
     for node in inner:
         left, outcomes = 1.0, list[tuple[float, int | End]]()

@@ -1,0 +1,27 @@
+"""How are drafts of real tokens judged?  One rule per way, each of which fills its part of a table of rounds."""
+
+from simspec.model.token_rules.blocks import block
+from simspec.model.token_rules.in_turn import TURNS, distinct, in_turn
+from simspec.model.token_rules.levels import typical_levels
+from simspec.model.token_rules.positions import Judge, matching, one_position, settle
+from simspec.model.token_rules.transports import transport
+from simspec.model.token_rules.walk import Outcomes, Walk, ahead, entropy_threshold, likeliest, one_hot
+
+__all__ = [
+    "TURNS",
+    "Judge",
+    "Outcomes",
+    "Walk",
+    "ahead",
+    "block",
+    "distinct",
+    "entropy_threshold",
+    "in_turn",
+    "likeliest",
+    "matching",
+    "one_hot",
+    "one_position",
+    "settle",
+    "transport",
+    "typical_levels",
+]
