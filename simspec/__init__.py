@@ -3,7 +3,8 @@
 The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `solve`, `phase`,
 `sample_tokens`, `write_report`; from an engine's log to a decision `fit`, `fit_processes`, `costs`, `explain`,
 `recommend`, `export`, `ab`, `convert`, `gate_trips`, `plan_tree`; the acceptance processes, `Cost`, `RowProcess` with
-`register_process` for a process of your own, and `Scheme` with `register_scheme` for a way to draft.  Everything is
+`register_process` for a process of your own, and `Scheme` with `register_scheme` and
+`exact_law` for a way to draft.  Everything is
 imported when first used, so that ``import simspec`` is immediate.
 """
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         GaussianCopulaAr1,
         Hmm,
         Iid,
+        Loss,
         Markov,
         ParameterError,
         Position,
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
     )
     from simspec.run.phase import phase
     from simspec.run.sampled import sample_tokens
+    from simspec.theory.own_laws import exact_law
+    from simspec.theory.scheme_means import SchemeLaw
 
 __all__ = [
     "BetaMixture",
@@ -61,6 +65,7 @@ __all__ = [
     "GaussianCopulaAr1",
     "Hmm",
     "Iid",
+    "Loss",
     "Markov",
     "ParameterError",
     "Position",
@@ -70,6 +75,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Scheme",
+    "SchemeLaw",
     "SimspecError",
     "Survival",
     "TokenChain",
@@ -79,6 +85,7 @@ __all__ = [
     "convert",
     "costs",
     "exact",
+    "exact_law",
     "explain",
     "export",
     "fit",
@@ -101,6 +108,8 @@ __all__ = [
 
 _FUNCTIONS = ("compare", "exact", "read", "simulate", "solve", "sweep", "trace", "validate", "write_report")
 _ELSEWHERE = {
+    "SchemeLaw": "simspec.theory.scheme_means",
+    "exact_law": "simspec.theory.own_laws",
     "ab": "simspec.advice.ab.compare",
     "convert": "simspec.advice.convert.conversion",
     "costs": "simspec.evidence.costs.sweep",

@@ -58,6 +58,16 @@ def test_no_module_of_theory_bears_the_name_of_one_of_its_functions():
     assert modules & set(theory.__all__) == {"article"}  # which is a module on purpose
 
 
+def test_type_checkers_read_the_names_that_are_there():
+    """Every name of the stub is imported from where the table finds it, and none is missing."""
+    body = ast.parse((PACKAGE / "theory" / "__init__.pyi").read_text()).body
+    read = {alias.name: node.module for node in body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    (listed,) = (ast.literal_eval(node.value) for node in body if isinstance(node, ast.Assign))
+    assert listed == sorted(theory.__all__)
+    assert read.pop("article") == "simspec.theory"
+    assert read == {name: f"simspec.theory.{home}" for name, home in theory._HOME.items()}
+
+
 def test_only_the_multinomial_draw_uses_numpy_random():
     drawing = [p.name for p in FILES if "np.random" in p.read_text().replace("``np.random``", "")]
     assert drawing == ["draw.py"]  # which says so in every row it makes

@@ -7,18 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from simspec import theory
 from simspec.model import Cost, ParameterError, Process, Scheme, SimspecError
+from simspec.model.scheme_readings import kappa_in_words, readings
 from simspec.text import kappa_set, number, plural, table, wrapped
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MOST_KAPPAS = 256
-WHAT_KAPPA_IS = {
-    "tree": "nodes of the tree", "dynamic_tree": "nodes of the tree", "stop": "most drafts of a round",
-    "unmask": "masks of a block less one", "lookahead": "tokens of an n-gram", "big_little": "most tokens of a turn",
-    "ahead": "drafts of a window", "parallel": "drafts of a block",
-}  # fmt: skip
-"""κ in the words of a scheme; drafts of a round where it is not here."""
 
 
 class SchemeAnswer:
@@ -56,6 +51,7 @@ class SchemeAnswer:
             "kappa": kappa, "speedup": law.mean_tokens / spent, "mean_accepted": law.mean_accepted,
             "mean_tokens": law.mean_tokens, "mean_cost": spent, "mean_drafted": law.mean_drafted,
             "mean_wasted": law.mean_drafted - law.mean_accepted, "p_rejected": law.p_rejected,
+            "loss": 0.0 if self.scheme.lossless else law.loss,
         }  # fmt: skip
 
     @property
@@ -89,7 +85,8 @@ class SchemeAnswer:
         off = 1.0 / self.cost.off
         return {
             "process": self.process.identity(), "scheme": self.scheme.identity(), "cost": self.cost.identity(),
-            "lossless": self.scheme.lossless, "notes": list(self.scheme.notes), "kappa_star": self.kappa_star,
+            "lossless": self.scheme.lossless, "loses": self.scheme.loss_in_words,
+            "notes": self._remarks(), "kappa_star": self.kappa_star,
             "best_speedup": self.best["speedup"], "within_2pct": self.within(0.02),
             "at_kappa_max": self.kappa_star == self.rows[-1]["kappa"], "off_speedup": off,
             "off_is_better": off > self.best["speedup"] + 1e-12, "by_kappa": self.rows,
@@ -111,8 +108,7 @@ class SchemeAnswer:
 
     def _sentence(self) -> str:
         best, off = self.best, 1.0 / self.cost.off
-        what = WHAT_KAPPA_IS.get(self.scheme.type, "drafts of a round")
-        told = f"best: κ = {best['kappa']} ({what}), {best['speedup']:.4f}x a plain step"
+        told = f"best: κ = {best['kappa']} ({kappa_in_words(self.scheme.type)}), {best['speedup']:.4f}x a plain step"
         if self.chain is not None:
             gain = best["speedup"] / self.chain.best_speedup
             told += f", {gain:.3f}x the best chain (κ = {self.chain.kappa_star}, {self.chain.best_speedup:.4f}x)"
@@ -133,7 +129,13 @@ class SchemeAnswer:
             notes.append("a wide target pass is taken to cost no more than a narrow one: measure it (--verify-cost)")
         if not self.scheme.lossless:
             notes.append("this changes the output: its speed is not to be held against that of a lossless way")
-        return [*notes, *self.scheme.notes]
+            words, loss = self.scheme.loss_in_words, best["loss"]
+            notes.append(f"lost: {words}" if loss is None else f"lost: {number(loss)} ({words})")
+        return [*notes, *self._remarks()]
+
+    def _remarks(self) -> list[str]:
+        """What the numbers do not say of themselves."""
+        return [*readings(self.scheme, self.process, self.cost, self.kappa_star), *self.scheme.notes]
 
     def _table(self) -> str:
         keys = ("mean_tokens", "mean_cost", "mean_drafted", "mean_wasted", "p_rejected")
@@ -160,7 +162,9 @@ def _kappas(scheme: Scheme, kappa_max: int | None) -> list[int]:
     usual = list(scheme.kappas)
     if kappa_max is None:
         return usual
-    if isinstance(kappa_max, bool) or not isinstance(kappa_max, int) or not usual[0] <= kappa_max <= MOST_KAPPAS:
-        told = f"kappa_max = {kappa_max!r} is out of range; allowed: {min(usual[0], 1)} to {MOST_KAPPAS} with a scheme"
+    own = usual[0] > type(scheme).usual_kappas[0]  # a schedule of passes has a least
+    least = usual[0] if own else min(usual[0], 1)
+    if isinstance(kappa_max, bool) or not isinstance(kappa_max, int) or not least <= kappa_max <= MOST_KAPPAS:
+        told = f"kappa_max = {kappa_max!r} is out of range; allowed: {least} to {MOST_KAPPAS} with this scheme"
         raise ParameterError("kappa_max", told)
-    return list(range(min(usual[0], 1), kappa_max + 1))
+    return list(range(least, kappa_max + 1))

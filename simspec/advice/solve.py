@@ -27,8 +27,8 @@ def solve(cases: Sequence[Any], windows: int | None = None, seed: int = 1) -> li
         ``{"id", "kind", "process", "kappa" | "kappa_max", "cost"}``; kind ``"window"`` may be left out.  The keys and
         answers of the other kinds are in docs/solve.md.
     windows : int, optional
-        Also simulate each case of kind ``"window"``, ``"multidraft"`` or ``"bild"`` with so many windows: key
-        ``"simulated"``.
+        Also simulate each case of kind ``"window"``, ``"multidraft"``, ``"typical_acceptance"`` or ``"bild"`` with so
+        many windows: key ``"simulated"``.
     seed : int
         Root seed of the simulations.
 
@@ -58,6 +58,8 @@ def _answer(case: Any, windows: int | None, seed: int) -> dict[str, Any]:
         return {"id": name, **answer}
     except ParameterError as error:
         return {"id": name, "error": {"key": error.key, "message": error.message}}
+    except MemoryError as error:
+        return {"id": name, "error": {"key": "", "message": f"takes more memory than there is ({shown(str(error))})"}}
     except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
         told = f"cannot be answered ({type(error).__name__}: {shown(str(error))})"  # one case must not stop the others
         return {"id": name, "error": {"key": "", "message": told}}
@@ -171,7 +173,6 @@ EXACT_KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "generation": number_kinds.generation,
     "generation_star": number_kinds.generation_star,
     "divergence": token_kinds.divergence,
-    "typical_acceptance": token_kinds.typical_acceptance,
     "tree": system_kinds.tree,
     "optimal_tree": system_kinds.optimal_tree,
     "threshold_policy": system_kinds.threshold_policy,
@@ -184,6 +185,7 @@ EXACT_KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 SIMULATED_KINDS: dict[str, Callable[[dict[str, Any], int | None, int], dict[str, Any]]] = {
     "window": _window,
     "multidraft": token_kinds.multidraft,
+    "typical_acceptance": token_kinds.typical_acceptance,
     "bild": text_kinds.bild,
 }
 """Kinds that are also simulated if a number of windows is given."""

@@ -103,7 +103,7 @@ def _played(scheme: BigLittle, process: Process, cost: Cost, kmax: int, windows:
     for name, column in (("mean_kept", "mean_accepted"), ("mean_cost", "mean_round_cost"), ("speedup", "speedup")):
         out[name] = float(row[column])
         out[f"{name}_interval"] = [float(row[f"{column}_low"]), float(row[f"{column}_high"])]
-    differ = tally.counts @ np.array([kind.mark for kind in tally.kinds])
+    differ = tally.counts @ np.array([kind.lost for kind in tally.kinds])
     tokens = tally.counts @ np.array([kind.tokens for kind in tally.kinds])
     share = ratio(differ[None], tokens[None])
     low, high = proportion(share.value, share.error, tokens.sum(keepdims=True), share.units, False, LEVEL)

@@ -21,7 +21,7 @@ from simspec.model import ParameterError
 from simspec.model.errors import shown
 from simspec.model.identity import digest
 from simspec.model.rounds import RoundTable
-from simspec.model.token_rules import TURNS, Judge, distinct, in_turn, matching, one_position, transport
+from simspec.model.token_rules import TURNS, Judge, distinct, in_turn, matching, one_position, transport, typical
 from simspec.run.engine import players
 from simspec.run.layout import USUAL_ROUNDS
 from simspec.stats.intervals import proportion
@@ -85,8 +85,8 @@ def _orders(case: fields.Case) -> dict[str, float]:
     return orders
 
 
-def typical_acceptance(case: fields.Case) -> dict[str, Any]:
-    """One draft under typical acceptance.
+def typical_acceptance(case: fields.Case, positions: int | None = None, seed: int = 1) -> dict[str, Any]:
+    """One draft under typical acceptance; with ``positions`` also played so often.
 
     Examples
     --------
@@ -96,13 +96,17 @@ def typical_acceptance(case: fields.Case) -> dict[str, Any]:
     """
     fields.check_known(case, "target", "draft", "epsilon", "delta", "on_reject")
     target = fields.law(case, "target")
-    found = theory.typical_acceptance(
-        target,
-        fields.law(case, "draft", target.size),
-        fields.number(case, "epsilon", 0.09),
-        fields.number(case, "delta") if "delta" in case else None,
-        cast(Literal["target", "residual"], fields.one_of(case, "on_reject", ("target", "residual"), "target")),
-    )
+    draft = fields.law(case, "draft", target.size)
+    epsilon = fields.number(case, "epsilon", 0.09)
+    delta = fields.number(case, "delta") if "delta" in case else None
+    instead = fields.one_of(case, "on_reject", ("target", "residual"), "target")
+    found = theory.typical_acceptance(target, draft, epsilon, delta, cast(Literal["target", "residual"], instead))
+    played = {}
+    if positions is not None:
+        least = math.sqrt(epsilon) if delta is None else delta
+        rule = in_turn(partial(typical, epsilon=epsilon, delta=least, residual=instead == "residual"))
+        table = one_position(rule, target.tolist(), [draft.tolist()])
+        played = {"simulated": _positions(table, case, target, positions, seed)}
     return {
         "entropy": found.entropy,
         "threshold": found.threshold,
@@ -111,6 +115,7 @@ def typical_acceptance(case: fields.Case) -> dict[str, Any]:
         "lossless_alpha": found.lossless_alpha,
         "output_law": fields.listed(found.output_law),
         "tv_output_target": found.tv_output_target,
+        **played,
     }
 
 
@@ -248,7 +253,11 @@ def multidraft(case: fields.Case, positions: int | None = None, seed: int = 1) -
     except ParameterError as error:
         raise fields.renamed(error, _IN_THE_USERS_WORDS) from None
     alphas = [min(float(np.minimum(asked.p, q).sum()), 1.0) for q in asked.drafts]
-    played = {} if positions is None else {"simulated": _simulated(case, asked, name, found, depth, positions, seed)}
+    played = {}
+    if positions is not None:
+        seen = _positions(SCHEMES[name].rounds(asked, found), case, asked.p, positions, seed)
+        seen["mean_accepted_depth"] = math.fsum(seen["acceptance"] ** j for j in range(1, depth + 1))
+        played = {"simulated": seen}
     return {
         "acceptance": found.acceptance,
         "output_law": fields.listed(found.output_law),
@@ -263,19 +272,15 @@ def multidraft(case: fields.Case, positions: int | None = None, seed: int = 1) -
     }
 
 
-def _simulated(
-    case: fields.Case, asked: Drafts, name: str, found: Answer, depth: int, positions: int, seed: int
-) -> dict[str, Any]:
+def _positions(table: RoundTable, case: fields.Case, p: FloatArray, positions: int, seed: int) -> dict[str, Any]:
     """Positions played one by one: how many kept a draft, and which tokens came out."""
-    table = SCHEMES[name].rounds(asked, found)
-    table.check()
     form, identity = scheme_form(table), digest({key: case[key] for key in case if key not in ("id", "depth")})
     keys = stream_keys(seed, identity, domain="rounds")
     chunks = -(-positions // (LANES * USUAL_ROUNDS))
     each = -(-positions // (LANES * chunks))
     counts = sum(players().scheme_counts(form, keys, c, LANES, each).sum(axis=0) for c in range(chunks))
     accepted = np.array([kind.accepted for kind in form.kinds])
-    emitted = np.zeros(asked.p.size)
+    emitted = np.zeros(p.size)
     np.add.at(emitted, [kind.mark for kind in form.kinds], counts)
     total = np.array(float(counts.sum()))
     rate = np.array(float(counts @ accepted)) / total
@@ -285,8 +290,7 @@ def _simulated(
         "acceptance": float(rate),
         "acceptance_interval": [float(low), float(high)],
         "output_law": law.tolist(),
-        "tv_output_target": 0.5 * float(np.abs(law - asked.p).sum()),
-        "mean_accepted_depth": math.fsum(float(rate) ** j for j in range(1, depth + 1)),
+        "tv_output_target": 0.5 * float(np.abs(law - p).sum()),
         "windows": int(total),
         "level": LEVEL,
         "seed": seed,

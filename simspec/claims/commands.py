@@ -48,6 +48,18 @@ def check_place(folder: Path, known: str, ours: Callable[[Path], bool]) -> None:
         raise DatasetError(f"{folder}: holds other files; allowed: a new folder, or one that {known} wrote")
 
 
+def check_page(page: Path, heading: str, known: str) -> None:
+    """Refuse to replace a page that does not begin with our heading.
+
+    Raises
+    ------
+    DatasetError
+        Another page stands there.
+    """
+    if page.is_file() and not page.read_text(encoding="utf-8", errors="replace").startswith(heading):
+        raise DatasetError(f"{page}: is another page; allowed: a folder without it, or one that {known} wrote")
+
+
 def write_all(folder: Path, makers: dict[str, Callable[[Path], object]]) -> None:
     """Write files of a folder: all are made beside it before the first takes its place.
 

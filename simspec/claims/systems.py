@@ -330,7 +330,8 @@ def _diffusion() -> list[Claim]:
 def _stops() -> list[Claim]:
     """Rates that change inside a round and are known to the draft: the threshold of SpecDec++."""
     kappas = tuple(range(1, 9))
-    theta, law = theory.best_threshold(BRANCHES, (0.5, 0.5), STANDARD, LONGEST)
+    found, law = theory.best_threshold(BRANCHES, (0.5, 0.5), STANDARD, LONGEST)
+    theta = 1.0 if found is None else found  # no rate is 1
     fixed = exact_best(REDRAWN, STANDARD, kappas)
     plain, stopped = theory.speedup(REDRAWN, fixed, STANDARD), law.speedup(STANDARD)
     gain = difference(SchemeSpeed(Stop(theta=theta), REDRAWN, LONGEST, STANDARD), Speedup(REDRAWN, fixed, STANDARD))

@@ -115,6 +115,8 @@ def scheme_keys(name: str, *words: str) -> dict[str, Any]:
         key, given, text = word.partition("=")
         if not given or not key or not text:
             raise ParameterError("scheme", f"--scheme {name}: {word!r} is no KEY=VALUE, e.g. misses=.4,.2")
+        if key in keys:
+            raise ParameterError("scheme", f"--scheme {name}: {key} is given twice; allowed: once")
         value = _value(key, text)
         many = key in fields and "tuple[" in str(fields[key].annotation)
         keys[key] = [value] if many and not isinstance(value, list) else value

@@ -66,20 +66,33 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "--scheme", nargs="+", default=None, metavar=("NAME", "KEY=VALUE"),
         help="another way to draft than a chain (default: chain): tree, stop, pearl, lookahead, eagle2, … and its "
         "parameters, e.g. --scheme tree misses=.4,.2 max_depth=6; docs/systems.md lists them; κ is then nodes of a "
-        "tree, most drafts of one that stops, and the like",
+        "tree, most drafts of one that stops, tokens of an n-gram, masks of a block less one",
     )  # fmt: skip
     add_json(own)
     own.set_defaults(do=do)
+
+
+ELSEWHERE = (
+    "; a token_chain has no option here: it goes into a scenario (simspec run FILE --method exact) or into "
+    "simspec.exact in Python, see Real tokens in docs/systems.md"
+)
+"""What to do with a scheme that reads tokens."""
 
 
 def do(args: argparse.Namespace) -> int:
     """Answer on one screen."""
     from simspec.api import exact
     from simspec.cli.common import print_json
+    from simspec.model.errors import ParameterError
 
     costs = {key: getattr(args, key) for _, key, _, _ in COSTS}
     scheme = None if args.scheme is None else scheme_keys(*args.scheme)
-    answer = exact(_process(args), costs, args.kappa_max, scheme)
+    try:
+        answer = exact(_process(args), costs, args.kappa_max, scheme)
+    except ParameterError as error:
+        if error.key == "process" and "token_chain" in error.message:
+            raise ParameterError("process", f"{error.message}{ELSEWHERE}") from None
+        raise
     if args.json:
         print_json(answer.to_dict())
     else:

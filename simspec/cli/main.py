@@ -49,6 +49,10 @@ start here:
   simspec recommend server.log --draft-cost 0.1   which draft length to set, and how sure that is
   simspec explain server.log --base-speed 86 --spec-speed 101
                                                   why it is no faster (tok/s without and with speculation)
+  simspec tree --ranks .6,.18,.08 --draft-cost .05 --verify-cost .01
+                                                  the best tree of drafts, and a chain beside it
+  simspec exact --alpha 0.7 --scheme medusa --draft-cost 0.06 --verify-cost 0.004
+                                                  what a system gains over the best chain; names: docs/systems.md
   simspec run scenarios/quickstart.toml           a first simulation
   simspec validate --quick                        the article's claims, judged in seconds
   simspec phase                                   the best draft length over acceptance rate and cost, as a picture

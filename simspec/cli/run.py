@@ -22,7 +22,10 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "is refused with what differs.",
     )
     own.add_argument("scenario", help="the scenario file, e.g. scenarios/quickstart.toml")
-    own.add_argument("-o", "--output", default=None, metavar="FOLDER", help="default results/<name of the scenario>")
+    own.add_argument(
+        "-o", "--output", default=None, metavar="FOLDER",
+        help="default results/<name of the scenario>, or <name>-run where other files have that place",
+    )  # fmt: skip
     own.add_argument("--seed", type=whole, default=None, metavar="N", help="root seed, default the scenario's, else 1")
     own.add_argument(
         "--windows", type=whole, default=None, metavar="N",

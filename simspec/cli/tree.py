@@ -73,19 +73,23 @@ def do(args: argparse.Namespace) -> int:
     """Answer and print; 1 if a simulated interval misses its exact number."""
     from simspec.advice.trees.plan import plan_tree
     from simspec.cli.common import print_json
+    from simspec.run.progress import Progress
 
-    plan = plan_tree(
-        _ranks(args.ranks),
-        nodes=args.nodes,
-        depth=args.depth,
-        siblings=args.siblings,
-        alpha=_alpha(args.alpha),
-        survival=None if args.survival is None else numbers("survival", args.survival, share),
-        misses=None if args.misses is None else numbers("misses", args.misses, share),
-        windows=args.windows,
-        seed=args.seed,
-        **_costs(args),
-    )
+    with Progress(quiet=args.windows is None) as progress:
+        if args.windows is not None:
+            progress.say(f"playing {args.windows:,} rounds of every tree shown")
+        plan = plan_tree(
+            _ranks(args.ranks),
+            nodes=args.nodes,
+            depth=args.depth,
+            siblings=args.siblings,
+            alpha=_alpha(args.alpha),
+            survival=None if args.survival is None else numbers("survival", args.survival, share),
+            misses=None if args.misses is None else numbers("misses", args.misses, share),
+            windows=args.windows,
+            seed=args.seed,
+            **_costs(args),
+        )
     if args.json:
         print_json(plan.to_dict())
     else:

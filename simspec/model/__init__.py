@@ -6,6 +6,7 @@ from simspec.model.cost import Cost
 from simspec.model.drift import Drift
 from simspec.model.errors import DatasetError, ParameterError, ScenarioError, SimspecError
 from simspec.model.iid import Iid
+from simspec.model.loss import Loss
 from simspec.model.markov import Markov
 from simspec.model.mixture import BetaMixture, DiscreteMixture
 from simspec.model.position import Position
@@ -31,6 +32,7 @@ __all__ = [
     "GaussianCopulaAr1",
     "Hmm",
     "Iid",
+    "Loss",
     "Markov",
     "ParameterError",
     "Position",

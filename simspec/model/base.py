@@ -116,9 +116,12 @@ def _first_error(error: ValidationError, model: type[BaseModel], data: dict[str,
     details = error.errors(include_url=False)
     unknown = [d for d in details if d["type"] == "extra_forbidden"]
     detail = (unknown or details)[0]
+    name = str(detail["loc"][0])
+    branches = [d for d in details if d["loc"][0] == name and any(isinstance(i, str) for i in d["loc"][1:])]
+    if branches and not unknown:  # of a union: the type that fits but for a value
+        detail = next((d for d in branches if d["type"] not in _KINDS), detail)
     kind, where = detail["type"], detail["loc"]
-    name = str(where[0])
-    spelled = name + "".join(f"[{i}]" for i in where[1:])
+    spelled = name + "".join(f"[{i}]" for i in where[1:] if isinstance(i, int))  # not the names of types in a union
     if kind == "extra_forbidden":
         return ParameterError(
             name, f'unknown key "{name}"{ELSEWHERE.get(name) or did_you_mean(name, model.model_fields)}'

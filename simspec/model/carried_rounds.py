@@ -49,7 +49,8 @@ def process_rounds(scheme: Scheme, process: Process, kappa: int) -> Rounds:
 
     Examples
     --------
-    >>> from simspec.model.markov import Markov
+    >>> from simspec.model import Markov
+    >>> from simspec.model.schemes import Chain
     >>> table = process_rounds(Chain(), Markov(alpha=0.7, rho=0.3, start="carry"), 2)
     >>> len(table.states), [(kind.accepted, kind.start) for kind in table.kinds]
     (4, [(0, 0), (2, 2), (1, 0)])
@@ -57,11 +58,11 @@ def process_rounds(scheme: Scheme, process: Process, kappa: int) -> Rounds:
     [0.4927, 0.5073]
     """
     if not has_rows(process):
-        return scheme.rounds(draft_law(process, kappa), kappa)
+        return scheme.rounds(draft_law(process, max(kappa, 1)), kappa)
     check_pair(scheme, process)
     by_depth = scheme.chained or isinstance(scheme, BY_DEPTH)
     if process.type == "hmm" and process.unit == "window" and not by_depth:
-        return scheme.rounds(draft_law(process, kappa), kappa)
+        return scheme.rounds(draft_law(process, max(kappa, 1)), kappa)
     return _Product(scheme, kappa, process).table()
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from simspec.model.chains import Hmm, TokenChain, closed_classes, normalised
 from simspec.model.errors import ParameterError
 from simspec.model.iid import Iid
+from simspec.model.long_run import long_run
 from simspec.model.markov import Markov
 from simspec.model.position import Position
 from simspec.model.process import Process
@@ -24,11 +26,7 @@ def _position(process: Position, kappa: int) -> DraftLaw:
 
 
 def _survival(process: Survival, kappa: int) -> DraftLaw:
-    rates, before = list[float](), 1.0
-    for reached in process.survival[:kappa]:
-        rates.append(reached / before if before > 0.0 else 0.0)
-        before = reached
-    return _rates(rates)
+    return _rates(conditional(process.survival[:kappa]))
 
 
 def _markov(process: Markov, kappa: int) -> DraftLaw:
@@ -47,22 +45,15 @@ def _tokens(process: TokenChain, kappa: int) -> DraftLaw:
     return DraftLaw((), tokens=target, drafts=draft)
 
 
-def long_run(rows: list[list[float]], closed: list[int]) -> list[float]:
-    """Long-run law of a chain with one closed class: states are removed one by one, so that nothing cancels."""
-    left = [[rows[i][j] for j in closed] for i in closed]
-    for k in range(len(closed) - 1, 0, -1):
-        leaving = sum(left[k][:k])
-        for i in range(k):
-            left[i][k] /= leaving
-            for j in range(k):
-                left[i][j] += left[i][k] * left[k][j]
-    law = [1.0]
-    for k in range(1, len(closed)):
-        law.append(sum(law[i] * left[i][k] for i in range(k)))
-    out = [0.0] * len(rows)
-    for state, share in zip(closed, law, strict=True):
-        out[state] = share / sum(law)
-    return out
+def conditional(curve: Sequence[float]) -> list[float]:
+    """Chance of each draft given that those before it were accepted, from the survival curve.
+
+    Examples
+    --------
+    >>> conditional([0.8, 0.4, 0.0, 0.0])
+    [0.8, 0.5, 0.0, 0.0]
+    """
+    return [min(b / a, 1.0) if a > 0.0 else 0.0 for a, b in itertools.pairwise((1.0, *curve))]
 
 
 def _rates(rates: list[float]) -> DraftLaw:

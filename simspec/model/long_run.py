@@ -7,6 +7,41 @@ from collections.abc import Sequence
 from simspec.model.chains import closed_classes
 
 
+def long_run(rows: Sequence[Sequence[float]], closed: Sequence[int]) -> list[float]:
+    """Long-run shares of the states of a chain in one closed class, 0 outside it.
+
+    Parameters
+    ----------
+    rows : sequence of rows
+        Law of the next state by the last one.
+    closed : sequence of int
+        States that all lead to each other, and to no other.
+
+    References
+    ----------
+    Grassmann, Taksar, Heyman (1985), Regenerative analysis and steady state distributions for Markov chains.
+
+    Examples
+    --------
+    >>> long_run([[0.2, 0.8, 0.0], [0.0, 0.0, 1.0], [0.0, 0.5, 0.5]], [1, 2])
+    [0.0, 0.3333333333333333, 0.6666666666666666]
+    """
+    left = [[rows[i][j] for j in closed] for i in closed]
+    for k in range(len(closed) - 1, 0, -1):
+        leaving = sum(left[k][:k])
+        for i in range(k):
+            left[i][k] /= leaving
+            for j in range(k):
+                left[i][j] += left[i][k] * left[k][j]
+    law = [1.0]
+    for k in range(1, len(closed)):
+        law.append(sum(law[i] * left[i][k] for i in range(k)))
+    total, out = sum(law), [0.0] * len(rows)
+    for state, share in zip(closed, law, strict=True):
+        out[state] = share / total
+    return out
+
+
 def long_run_from(begin: Sequence[float], rows: Sequence[Sequence[float]]) -> list[float]:
     """Long-run shares of the states of a chain that begins with a given law, however many classes it has.
 
@@ -38,23 +73,7 @@ def long_run_from(begin: Sequence[float], rows: Sequence[Sequence[float]]) -> li
         mass[k] = 0.0
     out = [0.0] * len(left)
     for own in classes:
-        inside = sorted(own)
-        law = _of_class([[rows[i][j] for j in inside] for i in inside])
-        total = sum(mass[i] for i in inside)
-        for i, share in zip(inside, law, strict=True):
-            out[i] = total * share
+        law, total = long_run(rows, sorted(own)), sum(mass[i] for i in sorted(own))
+        for i in own:
+            out[i] = total * law[i]
     return out
-
-
-def _of_class(left: list[list[float]]) -> list[float]:
-    """Long-run law of a chain whose states all lead to each other (Grassmann, Taksar, Heyman 1985)."""
-    for k in range(len(left) - 1, 0, -1):
-        leaving = sum(left[k][:k])
-        for i in range(k):
-            left[i][k] /= leaving
-            for j in range(k):
-                left[i][j] += left[i][k] * left[k][j]
-    law = [1.0]
-    for k in range(1, len(left)):
-        law.append(sum(law[i] * left[i][k] for i in range(k)))
-    return [share / sum(law) for share in law]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from simspec.model.chains import closed_classes
-from simspec.model.draft_laws import long_run
 from simspec.model.errors import ParameterError
+from simspec.model.long_run import long_run
 from simspec.model.rounds import End, RoundKind, RoundTable
 
 _ROOTS_LIMIT = 512
@@ -71,6 +71,36 @@ def _kinds(table: RoundTable, first: Sequence[tuple[float, int]]) -> dict[RoundK
             else:
                 mass[target] = mass.get(target, 0.0) + share
     return out
+
+
+def start_moves(table: RoundTable, starts: int) -> list[list[float]]:
+    """Law of the state in which the next round starts, by the one in which this one did: states 0, …, ``starts`` − 1.
+
+    All starts are followed at once, an array per state, since there are as many as tokens.
+
+    Examples
+    --------
+    >>> table = RoundTable()
+    >>> _ = table.add([(0.5, table.end(0, 1, start=0)), (0.5, table.end(1, 1, start=1))])
+    >>> _ = table.add([(1.0, table.end(0, 1, start=0))])
+    >>> start_moves(table, 2)
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    import numpy as np  # here, since no other model needs it
+
+    mass = {state: np.eye(starts)[state] for state in range(starts)}
+    step = np.zeros((starts, starts))  # row: the start that follows, column: the start
+    for state, outcomes in enumerate(table.states):
+        here = mass.pop(state)
+        for chance, to in outcomes:
+            if isinstance(to, End):
+                step[table.kinds[to.kind].start] += chance * here
+            elif to in mass:
+                mass[to] = mass[to] + chance * here
+            else:
+                mass[to] = chance * here
+    rows: list[list[float]] = (step.T / step.sum(axis=0)[:, None]).tolist()
+    return rows
 
 
 def _next_start(table: RoundTable, start: int) -> dict[int, float]:

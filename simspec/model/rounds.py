@@ -13,6 +13,8 @@ from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
 
 STATES_LIMIT, ENDS_LIMIT, KINDS_LIMIT = 250_000, 250_000, 10_000
+CELLS_LIMIT = 20_000_000
+"""States × outcomes of the widest one: kernels play rows of one width."""
 _SUM_TOLERANCE = 1e-9
 
 
@@ -40,6 +42,8 @@ class RoundKind:
         Whether the target pass is waited for at all; if not, only the draft steps are paid.
     mark : int
         What tells it apart besides, such as the token it ends with; no price.
+    lost : int
+        Emitted tokens that count as lost, by the measure of the scheme (`Scheme.loses`); no price.
     """
 
     accepted: int
@@ -51,6 +55,7 @@ class RoundKind:
     beside: int = 0
     mark: int = 0
     waits: bool = True
+    lost: int = 0
 
     def price(self, cost: Cost) -> float:
         """Cost of such a round: drafting(steps) + max(target pass, drafting(beside)) if waited for + c_r if it rejects.
@@ -104,10 +109,15 @@ class DraftLaw:
         ParameterError
             Drafts have hidden states, which branches would share.
         """
-        if self.states > 1 or self.tokens is not None:
+        if self.tokens is not None:
             raise ParameterError(
-                "process", "the process has hidden states or tokens, which this scheme cannot use; allowed: iid, "
-                "position, survival, or markov with fresh windows"
+                "process", "this scheme takes rates, and a token_chain has tokens; allowed: a process of rates (iid, "
+                "position, …), or a scheme for tokens: tokens (widths make a tree), pool, copy, ngram_pool, big_little"
+            )  # fmt: skip
+        if self.states > 1:
+            raise ParameterError(
+                "process", "the process has hidden states, which this scheme cannot use; allowed: iid, position, "
+                "survival, or markov with fresh windows"
             )  # fmt: skip
         return [own[0] for own in self.alphas[:kappa]]
 
@@ -139,7 +149,7 @@ class RoundTable:
     0
     >>> table.check()
     >>> table.kinds[1]
-    RoundKind(accepted=0, drafted=1, steps=1, rejected=True, tokens=1, start=0, beside=0, mark=0, waits=True)
+    RoundKind(accepted=0, drafted=1, steps=1, rejected=True, tokens=1, start=0, beside=0, mark=0, waits=True, lost=0)
     """
 
     states: list[Sequence[tuple[float, int | End]]] = field(default_factory=list)
@@ -158,6 +168,7 @@ class RoundTable:
         beside: int = 0,
         mark: int = 0,
         waits: bool = True,
+        lost: int = 0,
     ) -> End:
         """An end of the round; unless given, steps = drafted, rejected = accepted < drafted, tokens = accepted + 1."""
         kind = RoundKind(
@@ -170,6 +181,7 @@ class RoundTable:
             beside,
             mark,
             waits,
+            lost,
         )
         if kind not in self._known:
             self._known[kind] = End(len(self.kinds))
@@ -194,6 +206,10 @@ class RoundTable:
             size = f"{len(self.states):,} states, {len(self.kinds):,} ends and {many:,} kinds of round"
             most = f"1 to {STATES_LIMIT:,}, {ENDS_LIMIT:,} and {KINDS_LIMIT:,}"
             raise ParameterError("scheme", f"the scheme has {size}; allowed: {most}")
+        widest = max(map(len, self.states))
+        if len(self.states) * widest > CELLS_LIMIT:
+            size = f"{len(self.states):,} states of up to {widest:,} outcomes"
+            raise ParameterError("scheme", f"the scheme has {size}; allowed: {CELLS_LIMIT:,} as states × outcomes")
         for number, outcomes in enumerate(self.states):
             total = 0.0
             for chance, target in outcomes:
@@ -215,3 +231,5 @@ class RoundTable:
                 raise ParameterError(
                     "scheme", f"{kind} has a negative count or no token; allowed: counts ≥ 0, tokens ≥ 1"
                 )
+            if not 0 <= kind.lost <= kind.tokens:
+                raise ParameterError("scheme", f"{kind} loses {kind.lost} of its tokens; allowed: 0 to {kind.tokens}")

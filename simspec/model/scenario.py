@@ -245,8 +245,10 @@ class Scenario:
         only = tuple(asked) if isinstance(asked, list) else (asked,)
         for label in only:
             if not label or label not in labels:
+                known = [x for x in labels if x]
+                near = did_you_mean(str(label), known) if known else "; none has a label"
                 told = f"{prefix}.process = {shown(label)} is no label of a [[process]]"
-                raise ParameterError(f"{prefix}.process", f"{told}{did_you_mean(str(label), [x for x in labels if x])}")
+                raise ParameterError(f"{prefix}.process", f"{told}{near}")
         try:
             return Binding(only, many_kappas(table["kappa"]) if "kappa" in table else None)
         except ParameterError as error:

@@ -62,6 +62,9 @@ def check_pair(scheme: Scheme, process: Process) -> None:
         told = f"{scheme.type} does not tell in which hidden state its round ends"
         names = "chain, tree, stop, lookup, lookahead"
         raise ParameterError("process", f'{told}, as start = "carry" asks; allowed: start = "stationary", or {names}')
+    if carried and isinstance(scheme, Stop) and not scheme.submits:
+        told = "submits = false leaves rounds without a verdict, so nothing says what follows"
+        raise ParameterError("submits", f'{told}; allowed: submits = true, or start = "stationary"')
     by_rounds = isinstance(process, DiscreteMixture) and process.weights_of == "rounds"
     if by_rounds and isinstance(scheme, Lookup):
         told = 'weights_of = "rounds" depends on the matches of the request before'

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from simspec.model.errors import ParameterError
 from simspec.model.long_run import long_run_from
+from simspec.model.round_starts import start_moves
 from simspec.model.rounds import STATES_LIMIT, End, RoundTable
 
 Row = Sequence[float]
@@ -60,7 +61,7 @@ class TwoModels:
     sampled: bool
 
     def table(self, kappa: int) -> RoundTable:
-        """A turn of at most ``kappa`` small tokens; state c starts behind token c; mark = tokens that differ.
+        """A turn of at most ``kappa`` small tokens; state c starts behind token c; those that differ are lost.
 
         A token differs if it is not the large model's likeliest in its context.
         """
@@ -99,12 +100,12 @@ class TwoModels:
             ]
         steps = written + (written < kappa)
         if isinstance(state, _TakenBack):
-            return [(1.0, table.end(state.kept, written, steps, True, start=state.token, mark=state.differ))]
+            return [(1.0, table.end(state.kept, written, steps, True, start=state.token, lost=state.differ))]
         return [
             (
                 chance,
                 table.end(
-                    written, written, steps, False, start=token, mark=state.differ + self._differs(context, token)
+                    written, written, steps, False, start=token, lost=state.differ + self._differs(context, token)
                 ),
             )
             for chance, token in self._large(context)
@@ -149,11 +150,5 @@ def _drawn(row: Row, sampled: bool) -> Law:
 def _starts(table: RoundTable, large: Sequence[Row]) -> list[float]:
     """Long-run law of the contexts in which turns start, the first one being met in the large model's own text."""
     size = len(large)
-    laws: list[dict[int, float]] = [{} for _ in table.states]
-    for number in range(len(table.states) - 1, -1, -1):  # a state leads to later ones
-        for chance, target in table.states[number]:
-            ends = {table.kinds[target.kind].start: 1.0} if isinstance(target, End) else laws[target]
-            for start, share in ends.items():
-                laws[number][start] = laws[number].get(start, 0.0) + chance * share
     text = long_run_from([1.0 / size] * size, large)
-    return long_run_from(text, [[laws[here].get(there, 0.0) for there in range(size)] for here in range(size)])
+    return long_run_from(text, start_moves(table, size))

@@ -6,14 +6,13 @@ position.  One table here per kind of process; `simspec.model.carried_rounds` pu
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from simspec.model.beta_points import beta_points
 from simspec.model.chains import Hmm, normalised
-from simspec.model.draft_laws import draft_law
+from simspec.model.draft_laws import conditional, draft_law
 from simspec.model.drift import Drift
 from simspec.model.errors import ParameterError
 from simspec.model.markov import Markov
@@ -107,17 +106,6 @@ def user_rows(process: RowProcess, kappa: int) -> WindowRows:
     """Those of the user's own table."""
     table = process.checked_rows(kappa)
     return by_outcome([conditional(curve) for curve in table.survival], table.on_reject, table.on_full)
-
-
-def conditional(curve: Sequence[float]) -> list[float]:
-    """Chance of each draft given that those before it were accepted, from the survival curve.
-
-    Examples
-    --------
-    >>> conditional([0.8, 0.4, 0.0, 0.0])
-    [0.8, 0.5, 0.0, 0.0]
-    """
-    return [min(b / a, 1.0) if a > 0.0 else 0.0 for a, b in itertools.pairwise((1.0, *curve))]
 
 
 def drawn(alphas: Sequence[float], shares: Sequence[float], kappa: int) -> WindowRows:

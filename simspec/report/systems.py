@@ -23,7 +23,7 @@ from simspec.report.draw import (
 from simspec.report.page import figure, paragraph, table
 from simspec.run.dataset import Dataset
 from simspec.run.store import whole
-from simspec.run.systems import FOOT, HEADER, System, cost_of, families, sentence
+from simspec.run.systems import FOOT, HEADER, System, cost_of, families, remarks, sentence
 from simspec.stats.request_tail import REQUEST_TOKENS
 
 if TYPE_CHECKING:
@@ -67,21 +67,8 @@ def rows(family: Sequence[System]) -> list[list[str]]:
 
 
 def reasons(found: Sequence[System]) -> list[str]:
-    """`reasons_text` as paragraphs."""
-    return [paragraph(text, "note") for text in reasons_text(found)]
-
-
-def reasons_text(found: Sequence[System]) -> list[str]:
-    """Why an exact value is missing, what is lossy and what is assumed."""
-    told: dict[str, list[str]] = {}
-    for own in found:
-        if not own.lossless:
-            told.setdefault("the output is not the target's; no rival of the lossless ones", []).append(own.name)
-        if own.no_exact:
-            told.setdefault(f"no exact value: {own.no_exact}", []).append(own.name)
-        for note in own.scheme.notes if own.scheme is not None else ():
-            told.setdefault(note, []).append(own.name)
-    return [f"{', '.join(dict.fromkeys(names))}: {why}." for why, names in told.items()]
+    """What must stand below the table, as paragraphs."""
+    return [paragraph(f"{text}.", "note") for text in remarks(found)]
 
 
 def height(family: Sequence[System]) -> int:

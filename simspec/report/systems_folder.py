@@ -16,12 +16,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from simspec.model import DatasetError, Scenario, SimspecError
-from simspec.report.systems import picture, reasons_text, rows
+from simspec.report.systems import picture, rows
 from simspec.run import store
 from simspec.run.dataset import Dataset
 from simspec.run.processors import default_threads
 from simspec.run.sweep import sweep
-from simspec.run.systems import FOOT, HEADER, System, cost_of, families, sentence
+from simspec.run.systems import FOOT, HEADER, System, cost_of, families, remarks, sentence
 from simspec.text import clean, wrapped
 
 COMMAND = "python -m simspec.report.systems_folder"
@@ -92,7 +92,7 @@ def page(data: Dataset, family: Sequence[System], source: str, folder: Path) -> 
         "",
         wrapped(f"{FOOT[0].upper()}{FOOT[1:]}"),
         "",
-        *(wrapped(f"* {text}", "", "  ") for text in reasons_text(family)),
+        *(wrapped(f"* {text}.", "", "  ") for text in remarks(family)),
         *[text for name, text in BESIDE.items() if (folder / name).is_file()],
     ]
     return "\n".join(lines) + "\n"

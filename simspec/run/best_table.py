@@ -83,16 +83,32 @@ def process_names(records: list[dict[str, Any]], every: set[tuple[str, str]]) ->
 
 
 def scheme_names(records: Sequence[dict[str, Any]]) -> list[str]:
-    """The label of each scheme, else its type and what differs between the schemes of one type."""
+    """The label of each scheme, else its type; with what differs where that alone names several.
+
+    Examples
+    --------
+    >>> own = {"scheme": "stop", "scheme_label": "mine"}
+    >>> rows = [own | {"scheme_parameters": f'{{"theta": {theta}}}'} for theta in (0.3, 0.5)]
+    >>> scheme_names(rows), scheme_names(rows[:1])
+    (['mine theta=0.3', 'mine theta=0.5'], ['mine'])
+    >>> scheme_names([*rows[:1], {"scheme": "chain", "scheme_label": "mine"}])
+    ['mine (stop)', 'mine (chain)']
+    """
     own = [(r.get("scheme") or "chain", json.loads(r.get("scheme_parameters") or "{}")) for r in records]
     keys = {(kind, key) for kind, parameters in own for key in parameters}
     differ = {(kind, key) for kind, key in keys if len({str(p.get(key)) for k, p in own if k == kind}) > 1}
+    borne: dict[str, dict[str, set[str]]] = {}  # by label: the parameters of each type that bears it
+    for record, (kind, parameters) in zip(records, own, strict=True):
+        borne.setdefault(record.get("scheme_label") or "", {}).setdefault(kind, set()).add(str(parameters))
     names = []
     for record, (kind, parameters) in zip(records, own, strict=True):
         fields = Schemes.table[kind].model_fields if kind in Schemes.table else {}
         told = {key: value for key, value in parameters.items() if (kind, key) in differ}
         told = {key: value for key, value in told.items() if key not in fields or value != fields[key].default}
-        names.append(record.get("scheme_label") or " ".join([kind, *_short_all(told)]))
+        label = record.get("scheme_label") or ""
+        name = (f"{label} ({kind})" if len(borne[label]) > 1 else label) if label else kind
+        alone = bool(label) and len(borne[label][kind]) == 1
+        names.append(name if alone else " ".join([name, *_short_all(told)]))
     return names
 
 

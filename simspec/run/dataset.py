@@ -176,6 +176,8 @@ class Dataset:
         lines = [f"{clean(self.scenario.name)}: {plural(points, 'point')} in {clean(str(self.path))}"]
         if self.scenario.method != "simulate":
             lines[0] += f", method {self.scenario.method}"
+        if self.failed:
+            lines[0] += f"; {plural(len(self.failed), 'simulation')} without numbers, see below"
         if not self.complete:
             lines[0] += "  (not complete; run the scenario again to continue it)"
         rest = [f"… and {points - most:,} more"] if most is not None and points > most else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 WHOLE_CHUNK = -1
 """The lane of a row that holds a whole chunk, since its windows are independent."""
@@ -116,6 +116,12 @@ ESTIMATES = _schema(
         ("tokens_p05", pa.float64(), "5% quantile of the tokens of one round, A + 1"),
         ("tokens_p50", pa.float64(), "median of the tokens of one round"),
         ("tokens_p95", pa.float64(), "95% quantile of the tokens of one round"),
+        ("loses", _WORD, '"lossless", or what a lossy scheme loses, in words; "not known" where nothing measures it'),
+        *_with_interval(
+            "loss_per_token",
+            "share of the emitted tokens that are lost by that measure; 0 if lossless, null where rounds do not count",
+        ),
+        ("loss_exact", pa.float64(), "what is lost by the exact route; null where there is none"),
         *_with_interval("mean_round_cost", "E[cost] of one round, in plain target steps"),
         *_with_interval("speedup", "S = E[tokens]/E[cost], throughput against one plain target step"),
         ("speedup_exact", pa.float64(), "S by the exact route; null where the process has none"),

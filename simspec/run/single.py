@@ -10,6 +10,7 @@ from simspec.model import Cost, Process, Scenario, Scheme, Simulation
 from simspec.run.best_table import with_interval
 from simspec.run.engine import Job, run_jobs
 from simspec.run.known import Laws, laws_of
+from simspec.run.system_notes import exact_notes, lost, why_lossy
 from simspec.run.tables import Block, estimate_table
 from simspec.text import table, wrapped
 
@@ -58,12 +59,13 @@ class SimulationResult:
         return [kappa for kappa, flag in zip(self._table["kappa"].to_pylist(), flags, strict=True) if flag]
 
     def __repr__(self) -> str:
-        rows = []
+        rows, scheme = [], self.job.simulation.scheme
         for row in self._table.to_pylist():
             rows.append(
                 [
                     f"{row['kappa']}",
                     *(with_interval(row, key) for key in ("speedup", "mean_tokens", "p_zero_accepted", "p_full")),
+                    *([] if scheme.lossless else [lost(row, False)]),
                     _mark(row),
                 ]
             )
@@ -71,9 +73,10 @@ class SimulationResult:
         how = _HOW[self.job.method].format(rounds=first["rounds"], seed=self.job.seed)
         head = f"{self.job.simulation}; {self.cost}; {how}"
         level = "" if self.job.method == "exact" else f" [{self.level:.0%}]"
-        header = ["κ", f"speed-up{level}", "E[tokens]", "P(A=0)", "P(A=κ)", ""]
-        notes = "".join(f"\n{wrapped(note)}" for note in self.job.simulation.scheme.notes)
-        return f"{head}\n\n{table(header, rows)}{notes}"
+        header = ["κ", f"speed-up{level}", "E[tokens]", "P(A=0)", "P(A=κ)", *([] if scheme.lossless else ["loses"]), ""]
+        notes = [] if scheme.lossless else [why_lossy(first)]
+        notes += [*scheme.notes, *exact_notes(scheme, self.job.process, self.kappa_star)]
+        return "\n".join([head, "", table(header, rows), *map(wrapped, notes)])
 
 
 def _mark(row: dict[str, float]) -> str:

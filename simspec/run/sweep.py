@@ -175,7 +175,7 @@ def sweep(
     ----------
     scenario : Scenario
     output : path, optional
-        Default ``results/<scenario name>``.
+        Default ``results/<scenario name>``; with ``-run`` behind it where that holds other files.
     threads : int, optional
         Default all processors; changes no number.
     progress : Progress, optional
@@ -193,7 +193,7 @@ def sweep(
         recording.check(scenario.method)
         if not all(simulation.chained for simulation, _ in scenario.simulations()):
             raise ParameterError("record", "record lists rounds of chains only; allowed: no [scheme] but chain")
-    folder = Path(output) if output is not None else Path("results") / scenario.name
+    folder = Path(output) if output is not None else _own_folder(scenario.name)
     todo = plan(scenario, most)
     manifest = _open_folder(folder, scenario, todo)
     if not manifest.get("complete") or _missing(folder, todo):
@@ -201,6 +201,14 @@ def sweep(
     if recording is not None:
         _record(folder, manifest, todo, recording, threads, progress)
     return read(folder)
+
+
+def _own_folder(name: str) -> Path:
+    """``results/NAME``, or ``results/NAME-run`` where files that are no run have that place, as in a clone."""
+    folder = Path("results") / name
+    taken = folder.is_dir() and not (folder / store.MANIFEST).is_file()
+    other = taken and any(not entry.name.startswith(".") for entry in folder.iterdir())
+    return folder.with_name(f"{name}-run") if other else folder
 
 
 def _complete(

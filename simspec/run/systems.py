@@ -10,17 +10,20 @@ from typing import Any
 
 from simspec.model import Cost, Process, Processes, Scheme, Schemes, SimspecError
 from simspec.model.identity import canonical_json
+from simspec.model.scheme_readings import kappa_in_words, readings
 from simspec.run.best_table import PRICES, process_names, scheme_names, with_interval
+from simspec.run.system_notes import exact_notes, lost, why_lossy
 from simspec.stats.request_tail import REQUEST_TOKENS, request_token_cost
 from simspec.text import clean, kappa_set, number, table, wrapped
 from simspec.theory.scheme_routes import scheme_law
 
 HEADER = ("system", "best κ", "tied κ", "speed-up", "exact", "E[tokens]", "p99 round", "p99 token", "drafted", "wasted",
-          "width", "steps")  # fmt: skip
+          "width", "steps", "loses")  # fmt: skip
 FOOT = (
     "per round: p99 round is the cost of the dearest 1%, drafted the tokens verified, wasted those of them not kept, "
     "width what the target reads at once, steps those of the draft; p99 token: cost per token that 99% of answers of "
-    f"{REQUEST_TOKENS} tokens stay below (normal approximation).  Costs in plain target steps.  κ+: the largest κ run."
+    f"{REQUEST_TOKENS} tokens stay below (normal approximation).  Costs in plain target steps.  loses: "
+    "what is lost per emitted token, each lossy way by a measure of its own, told below.  κ+: the largest κ run."
 )
 
 
@@ -84,6 +87,19 @@ class System:
             return str(error)
         return "made by a version that had no exact route"
 
+    @property
+    def remarks(self) -> list[str]:
+        """What must be said of it below a table."""
+        scheme, process = self.scheme, process_of(self.row)
+        told = [] if self.lossless else [why_lossy(self.row)]
+        told += [f"no exact value: {self.no_exact}"] if self.no_exact else []
+        if scheme is not None and process is not None:
+            told += readings(scheme, process, cost_of(self.row), int(self.row["kappa"]))
+        if scheme is not None:
+            told += scheme.notes
+            told += [] if process is None else exact_notes(scheme, process, int(self.row["kappa"]))
+        return told
+
     def cells(self) -> list[str]:
         """What the table says of it."""
         row = self.row
@@ -98,6 +114,7 @@ class System:
             number(row["round_cost_p99"], 3),
             number(self.request_p99, 3),
             *(number(value, 2) for value in (row["mean_drafted"], row["mean_wasted"], self.width, row["mean_steps"])),
+            lost(row, self.lossless),
         ]
 
 
@@ -184,7 +201,8 @@ def sentence(family: Sequence[System]) -> str:
     told += f"; a round drafts {best.row['mean_drafted']:.1f} tokens and wastes {best.row['mean_wasted']:.1f}"
     alike = [own.name for own in rivals if own is not best and _overlap(own, best)]
     if alike:
-        told += f"; its interval overlaps that of {' and '.join(alike)}"
+        more = f" and {len(alike) - 5} more" if len(alike) > 5 else ""
+        told += f"; its interval overlaps that of {' and '.join(alike[:5])}{more}"
     lossy = [f"{own.name} {own.speedup:.2f}x" for own in family if not own.lossless and own not in rivals]
     return told + (f"; lossy, so no rivals: {', '.join(lossy)}" if lossy else "")
 
@@ -209,23 +227,35 @@ def systems_text(found: Sequence[System], most: int | None) -> str:
         header = HEADER if len(pairs) == 1 else ("system", "on", *HEADER[1:])
         rows = [own.cells() if len(pairs) == 1 else [own.cells()[0], own.pair, *own.cells()[1:]] for own in shown]
         lines += [table(header, rows), ""]
-    reasons: dict[str, list[str]] = {}
-    for own in told:
-        if own.no_exact:
-            reasons.setdefault(own.no_exact, []).append(own.name)
     lines += [wrapped(FOOT)]
     if any(not own.lossless for own in told):
         lines.append(
             wrapped("lossy: the output is not the target's, so its speed is not to be held against the others")
         )
-    for why, names in reasons.items():
-        lines.append(wrapped(f"no exact value for {', '.join(dict.fromkeys(names))}: {why}"))
-    notes: dict[str, list[str]] = {}
-    for own in told:
-        for note in own.scheme.notes if own.scheme is not None else ():
-            notes.setdefault(note, []).append(own.name)
-    lines += [wrapped(f"{', '.join(dict.fromkeys(names))}: {note}") for note, names in notes.items()]
-    return "\n".join(lines)
+    return "\n".join([*lines, *map(wrapped, remarks(told))])
+
+
+def remarks(found: Sequence[System]) -> list[str]:
+    """What κ counts, what is lossy and by which measure, why an exact value is missing, what is assumed; each once."""
+    told: dict[str, list[str]] = {}
+    for own in found:
+        for remark in own.remarks:
+            told.setdefault(remark, []).append(own.name)
+    return [what_kappa_is(found), *(f"{', '.join(dict.fromkeys(names))}: {remark}" for remark, names in told.items())]
+
+
+def what_kappa_is(found: Sequence[System]) -> str:
+    """What κ counts in each system.
+
+    Examples
+    --------
+    >>> what_kappa_is([System(kind, "", {"scheme": kind}) for kind in ("chain", "tree", "dynamic_tree")])
+    'κ is drafts of a round (chain), nodes of the tree (tree, dynamic_tree)'
+    """
+    named: dict[str, list[str]] = {}
+    for own in found:
+        named.setdefault(kappa_in_words(own.row.get("scheme") or "chain"), []).append(own.name)
+    return "κ is " + ", ".join(f"{what} ({', '.join(dict.fromkeys(names))})" for what, names in named.items())
 
 
 def _where(family: Sequence[System], pairs: list[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 from collections import defaultdict
@@ -17,12 +16,13 @@ from numpy.typing import NDArray
 from simspec.kernels.lower_schemes import KindTally
 from simspec.kernels.tally import SUMS, Folded, Tally
 from simspec.kernels.words import LANES, STREAM_VERSION
-from simspec.model import Cost, ParameterError, Process, Simulation
+from simspec.model import Cost, Process
 from simspec.model.identity import canonical_json
 from simspec.model.simulation import point_ids
 from simspec.run.columns import column, words
 from simspec.run.engine import Job
 from simspec.run.schema import TABLES, WHOLE_CHUNK
+from simspec.run.scheme_columns import losses, scheme_laws, scheme_speedups
 from simspec.stats.counts import Counts, Ints, fold_sums
 from simspec.stats.known import known_estimates, scheme_estimates
 from simspec.stats.point import priced_estimates, window_estimates
@@ -30,7 +30,6 @@ from simspec.stats.prices import Prices
 from simspec.theory.law import WindowLaw
 from simspec.theory.routes import has_route, route_of, speedups
 from simspec.theory.scheme_means import SchemeLaw
-from simspec.theory.scheme_routes import scheme_law
 
 SLAB = 2**17
 """Numbers per array of one step of arithmetic, so that a step stays in the cache and its overhead is shared."""
@@ -55,6 +54,12 @@ class Block:
     def prices(self) -> list[Cost]:
         """What rounds of the scheme pay at each cost."""
         return [self.job.simulation.scheme.priced(cost) for cost in self.costs]
+
+    @functools.cached_property
+    def means(self) -> Sequence[SchemeLaw | None]:
+        """The exact law of the scheme by κ, where it is no chain; None where there is no exact route."""
+        known = [law for law in self.laws if isinstance(law, SchemeLaw)]
+        return known or scheme_laws(self.job.simulation, self.job.kappas)
 
     @functools.cached_property
     def runs(self) -> Ints:
@@ -210,18 +215,19 @@ def estimate_table(blocks: Sequence[Block]) -> pa.Table:
 
 
 def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
-    job, costs, level = slab[0].job, slab[0].costs, slab[0].level
+    job, costs, level, scheme = slab[0].job, slab[0].costs, slab[0].level, slab[0].job.simulation.scheme
     shape = (len(slab), len(costs), len(job.kappas))
     rows = shape[0] * shape[1] * shape[2]
     exact = _exact_speedups(slab)
-    if slab[0].laws:
+    counts = None if slab[0].laws else counts_of(slab)
+    if counts is None:
         values = _known(slab, exact)
     else:
-        counts = counts_of(slab)
         values = (
             window_estimates(counts, level) | _priced(counts, slab[0].prices, level) | {"units": np.array(counts.units)}
         )
     values |= {"speedup_exact": exact, "windows": np.array(job.windows), "level": np.array(level)}
+    values |= losses(scheme, [] if scheme.lossless else [block.means for block in slab], counts, level)
     own = _of_processes(out, slab)
     points = point_ids((block.job.simulation for block in slab), costs)
     own["point_id"] = out.codes("point_id", points).reshape(shape[:2])
@@ -276,6 +282,7 @@ def _of_processes(out: Columns, slab: Sequence[Block]) -> dict[str, NDArray[Any]
         "scheme": out.codes("scheme", (scheme.type for scheme in schemes)),
         "scheme_parameters": out.codes("scheme_parameters", (canonical_json(one.parameters()) for one in schemes)),
         "scheme_label": out.codes("scheme_label", (one.label for one in schemes)),
+        "loses": out.codes("loses", (one.loss_in_words for one in schemes)),
     }
     return {name: value[:, None] for name, value in columns.items()}
 
@@ -289,27 +296,7 @@ def _exact_speedups(slab: Sequence[Block]) -> NDArray[np.float64]:
     job, costs = slab[0].job, slab[0].costs
     if job.simulation.chained:
         return exact_speedups([block.job.process for block in slab], job.kappas, slab[0].prices)
-    return np.array([scheme_speedups(block.job.simulation, job.kappas, costs) for block in slab])
-
-
-def scheme_speedups(simulation: Simulation, kappas: Sequence[int], costs: Sequence[Cost]) -> NDArray[np.float64]:
-    """Speed-ups of the exact route of a scheme, (costs, κ); NaN where there is none.
-
-    Examples
-    --------
-    >>> from simspec.model import Iid
-    >>> from simspec.model.schemes import Tree
-    >>> scheme_speedups(Simulation(Iid(alpha=0.5), Tree(misses=(0.4,))), [0, 2], [Cost()]).tolist()
-    [[1.0, 1.75]]
-    """
-    out = np.full((len(costs), len(kappas)), np.nan)
-    for j, kappa in enumerate(kappas):
-        with contextlib.suppress(ParameterError):  # a scheme or a price without an exact route
-            law = scheme_law(simulation.scheme, simulation.process, kappa)
-            for i, cost in enumerate(costs):
-                with contextlib.suppress(ParameterError):
-                    out[i, j] = law.speedup(cost)
-    return out
+    return np.array([scheme_speedups(block.means, costs) for block in slab])
 
 
 def exact_speedups(processes: Sequence[Process], kappas: Sequence[int], costs: Sequence[Cost]) -> NDArray[np.float64]:

@@ -298,7 +298,7 @@ class Kinds:
 
     Attributes
     ----------
-    drafted, accepted, steps, beside, rejected, tokens, waits : int64 array (κ, kinds)
+    drafted, accepted, steps, beside, rejected, tokens, waits, lost : int64 array (κ, kinds)
     many : int64 array (κ,)
         Kinds before the padding.
     by_unit : int64 array (…, κ, units, kinds)
@@ -312,6 +312,7 @@ class Kinds:
     rejected: Ints
     tokens: Ints
     waits: Ints
+    lost: Ints
     many: Ints
     by_unit: Ints
 
@@ -319,7 +320,7 @@ class Kinds:
     def of(simulations: Sequence[Sequence[Any]]) -> Kinds:
         """Those of simulations that play the same scheme on the same process: kinds are the same in all of them."""
         most = max(len(own.kinds) for own in simulations[0])
-        names = ("drafted", "accepted", "steps", "beside", "rejected", "tokens", "waits")
+        names = ("drafted", "accepted", "steps", "beside", "rejected", "tokens", "waits", "lost")
         columns = {name: np.zeros((len(simulations[0]), most), np.int64) for name in names}
         columns["tokens"] += 1  # of the padding too: a cost is divided by it
         for i, own in enumerate(simulations[0]):
@@ -341,6 +342,11 @@ class Kinds:
     def longest(self) -> int:
         """The largest index at which a price is asked for."""
         return int(max(self.drafted.max(), self.steps.max(), self.beside.max()))
+
+    @property
+    def lost_by_unit(self) -> Floats:
+        """Emitted tokens of each unit that count as lost, (…, κ, units)."""
+        return np.asarray((self.by_unit @ self.lost[..., None])[..., 0], np.float64)
 
     def costs(self, price: Prices) -> Floats:
         """Cost of a round of each kind, (…, κ, kinds)."""

@@ -59,6 +59,26 @@ def _put(out: dict[str, Any], name: str, value: Floats, half: Floats, least: Any
     out[f"{name}_high"] = np.clip(value + half, least, most)
 
 
+def loss_estimates(counts: Counts, level: float) -> dict[str, Any]:
+    """Share of the emitted tokens that count as lost, where a scheme counts them: name → array over κ.
+
+    Examples
+    --------
+    >>> from simspec.kernels.lower_schemes import tally_of
+    >>> from simspec.model import RoundKind
+    >>> kinds = (RoundKind(1, 1, 1, False, 2, lost=1), RoundKind(0, 1, 1, True, 1))
+    >>> counts = Counts.of([tally_of(kinds, np.array([[60, 40], [70, 30]]), 1)], fresh=False)
+    >>> own = loss_estimates(counts, 0.95)  # 130 of 330 tokens, in two lanes
+    >>> [round(float(own[name][0]), 3) for name in ("loss_per_token", "loss_per_token_low", "loss_per_token_high")]
+    [0.394, 0.341, 0.449]
+    """
+    assert counts.kinds is not None  # a chain counts no tokens as lost
+    out: dict[str, Any] = {}
+    lost = ratio(counts.kinds.lost_by_unit, counts.by_unit("tokens"), counts.weight)
+    _put_proportion(out, "loss_per_token", counts, lost, counts.total("tokens"), level, dependent=True, undrafted=True)
+    return out
+
+
 def _put_proportion(
     out: dict[str, Any],
     name: str,
@@ -67,11 +87,13 @@ def _put_proportion(
     trials: NDArray[np.int64],
     level: float,
     dependent: bool = False,
+    undrafted: bool = False,
 ) -> None:
-    """``dependent`` marks a ratio whose number of trials is random: its error always comes from units."""
+    """``dependent`` marks a ratio whose number of trials is random: its error always comes from units; ``undrafted``
+    one that is not certain at κ = 0."""
     fresh = counts.fresh and not dependent
     low, high = proportion(at.value, None if fresh else at.error, trials, counts.units, fresh, level)
-    certain = np.array(counts.kappas) == 0
+    certain = (np.array(counts.kappas) == 0) & (not undrafted)
     out[name] = at.value
     out[f"{name}_low"] = np.where(certain, at.value, low)
     out[f"{name}_high"] = np.where(certain, at.value, high)

@@ -126,7 +126,8 @@ def fastest_tree(
     Returns
     -------
     BestTree
-        With ``speedup``; no nodes at all if drafting does not pay.
+        With ``speedup``; no nodes at all if drafting does not pay, at the price of a chain of κ = 0: a plain pass, and
+        what a ``draft_table`` says of no draft.
 
     Raises
     ------
@@ -150,7 +151,7 @@ def fastest_tree(
     levels = levels_of(rank_chances, nodes, depth, siblings)
     if cost.verify_table is not None:
         nodes = min(nodes, len(cost.verify_table) - 1)
-    nothing = BestTree(DraftTree(parents=(), chances=(), siblings=siblings), (), 0.0, 1.0 / cost.target_pass(0))
+    nothing = BestTree(DraftTree(parents=(), chances=(), siblings=siblings), (), 0.0, 1.0 / cost.base(0))
     return _Fastest(levels, nodes, cost, siblings).of(range(1, nodes + 1), nothing) or nothing
 
 
@@ -258,11 +259,11 @@ def levels_of(rank_chances: Ranks, nodes: int, depth: int | None, siblings: Sibl
     rows = [_ranks(f"rank_chances[{i}]", row, siblings) for i, row in enumerate(rank_chances)] if several else []
     deepest = min(nodes, len(rows)) if several else nodes
     deepest = deepest if depth is None else min(deepest, depth)
-    levels = rows[:deepest] if several else [_ranks("rank_chances", rank_chances, siblings)[:nodes]] * deepest
+    levels = rows[:deepest] if several else [_ranks("rank_chances", rank_chances, siblings)] * deepest
     work = sum(min(row.size, nodes) for row in levels) * nodes**2
     if work > WORK_LIMIT:
         raise ParameterError("nodes", f"nodes = {nodes} takes {work:.1e} steps; allowed: {WORK_LIMIT:.0e}")
-    return [row[:nodes] for row in levels] if several else levels  # one row for all is told by being one
+    return levels  # one row for all is told by being one
 
 
 def _ranks(key: str, row: object, siblings: Siblings) -> FloatArray:

@@ -21,8 +21,8 @@ from simspec.model.errors import ParameterError
 from simspec.theory.law import FloatArray, moments
 from simspec.theory.ranges import EXACT_KAPPA_LIMIT, as_numbers, check_range, check_whole
 
-STATES_LIMIT = 500_000
-"""Products of confidences that are followed at once."""
+CELLS_LIMIT, WORK_LIMIT = 5_000_000, 200_000_000
+"""Products × confidences × accepted drafts that are followed at once, and in all: some seconds."""
 NEAR = 1e-12
 """A product counts as below θ if it is by more than this share; rounding alone never ends a draft."""
 
@@ -133,8 +133,10 @@ def stopped_draft(
     moves = None if transition is None else _rows(transition, confidence.size)
     joint, steps = np.zeros((kmax + 1, kmax + 1)), np.zeros(kmax + 1)
     product, last, mass = np.ones(1), np.zeros(1, np.int64), np.ones((1, 1))  # mass[state, j]: first j accepted
+    low, work = float(confidence.min()), 0
     joint[0, 0] = steps[0] = float(kmax == 0)
     for draft in range(1, kmax + 1):
+        work = _checked_work(work, product.size * confidence.size * (draft + 1), confidence.size, kmax)
         product, last, mass = _one_more(product, last, mass, confidence, accepted, law, moves, draft)
         below = (product if rule == "survival" else confidence[last]) < theta * (1.0 - NEAR)
         fails = below & (draft >= kmin)
@@ -144,22 +146,16 @@ def stopped_draft(
             reach = mass[ended].sum(axis=0)[: verified + 1]  # at [j]: that the first j were accepted
             joint[verified, : verified + 1] += reach - np.append(reach[1:], 0.0)
         product, last, mass = product[~stops], last[~stops], mass[~stops]
-        if rule == "confidence":
-            product = np.ones_like(product)
+        product = np.ones_like(product) if rule == "confidence" else _told(product, theta, low ** (kmax - draft))
         product, last, mass = _merged(product, last if moves is not None else np.zeros_like(last), mass)
         if product.size == 0:
             break
-        if product.size * confidence.size > STATES_LIMIT:
-            raise ParameterError(
-                "values", f"values has {confidence.size} entries, whose products are too many; allowed: fewer values, "
-                "a smaller kmax, or a larger theta"
-            )  # fmt: skip
     return _stopped(joint, steps)
 
 
 def best_threshold(
     values: Sequence[float], weights: Sequence[float], cost: Cost, kmax: int = 20
-) -> tuple[float, StoppedDraft]:
+) -> tuple[float | None, StoppedDraft]:
     """The best rule for calibrated, independent confidences: a threshold on the product of those so far.
 
     Parameters
@@ -173,9 +169,10 @@ def best_threshold(
 
     Returns
     -------
-    theta : float
+    theta : float or None
         θ = S(c_d + c_v)/(m − S·c_r(1 − m)), S being the speed-up it reaches and m the mean confidence; 1 where one
-        draft is best.
+        draft is best, and None where that is so but a confidence of 1 is never below 1: no threshold says it, a limit
+        of one draft does.
     law : StoppedDraft
         Of that rule.
 
@@ -204,12 +201,16 @@ def best_threshold(
     check_whole("kmax", kmax, 1, EXACT_KAPPA_LIMIT)
     confidence, law = confidence_law(values, weights)
     mean, price = float(confidence @ law), cost.c_d + cost.c_v
-    theta, best, speed = 1.0, stopped_draft(values, weights, 1.0, kmax=1), 0.0
+    sure = bool(confidence[law > 0.0].max() >= 1.0 - NEAR)
+    one = stopped_draft(values, weights, 1.0, kmax=1)
+    best, speed, theta = one, 0.0, None if sure else 1.0
     while best.speedup(cost) > speed * (1.0 + 1e-13):
         speed = best.speedup(cost)
         worth = mean - speed * cost.c_r * (1.0 - mean)
-        theta = min(speed * price / worth, 1.0) if worth > 0.0 else 1.0
-        better = stopped_draft(values, weights, theta, kmax=kmax)
+        theta = speed * price / worth if worth > 0.0 else math.inf
+        if theta > 1.0:
+            theta = None if sure else 1.0
+        better = one if theta is None else stopped_draft(values, weights, theta, kmax=kmax)
         best = better if better.speedup(cost) > speed else best
     return theta, best
 
@@ -230,13 +231,31 @@ def _one_more(
     return product[kept], following[kept], mass[kept]
 
 
+def _told(product: FloatArray, theta: float, lowest: float) -> FloatArray:
+    """Products that will be above θ whatever follows are all 1, those below it already are all 0: no test differs."""
+    never = product * lowest >= theta
+    already = product < theta * (1.0 - NEAR)
+    return np.where(never, 1.0, np.where(already, 0.0, product))
+
+
+def _checked_work(done: int, cells: int, many: int, kmax: int) -> int:
+    """The work so far with that of one more draft, unless it is too much."""
+    if cells > CELLS_LIMIT or done + cells > WORK_LIMIT:
+        told = f"values has {many} entries, whose products in {kmax} drafts are too many to follow"
+        raise ParameterError("values", f"{told}; allowed: fewer values, a smaller kmax, or a larger theta")
+    return done + cells
+
+
 def _merged(
     product: FloatArray, last: npt.NDArray[np.int64], mass: FloatArray
 ) -> tuple[FloatArray, npt.NDArray[np.int64], FloatArray]:
     """States with the same product, but for rounding, are one."""
     with np.errstate(divide="ignore"):
-        keys = np.stack([np.round(np.log(product), 11), last.astype(float)])
-    _, first, which = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+        keys = np.round(np.log(product), 11)
+    if last.any():
+        _, first, which = np.unique(np.stack([keys, last]), axis=1, return_index=True, return_inverse=True)
+    else:  # the same on one axis is many times as fast
+        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     total = np.zeros((first.size, mass.shape[1]))
     np.add.at(total, which.ravel(), mass)
     return product[first], last[first], total
@@ -245,9 +264,8 @@ def _merged(
 def _stopped(joint: FloatArray, steps: FloatArray) -> StoppedDraft:
     joint = np.maximum(joint, 0.0)
     drafted, accepted = joint.sum(axis=1), joint.sum(axis=0)
-    return StoppedDraft(
-        joint, drafted, accepted, moments(drafted)[0], moments(accepted)[0], min(float(np.trace(joint)), 1.0), steps
-    )
+    mean = min(moments(drafted)[0], float(steps.size - 1))
+    return StoppedDraft(joint, drafted, accepted, mean, moments(accepted)[0], min(float(np.trace(joint)), 1.0), steps)
 
 
 def confidence_law(values: Sequence[float], weights: Sequence[float]) -> tuple[FloatArray, FloatArray]:
@@ -256,8 +274,9 @@ def confidence_law(values: Sequence[float], weights: Sequence[float]) -> tuple[F
     law = as_numbers("weights", weights)
     if law.size != confidence.size:
         raise ParameterError("weights", f"weights has {law.size} entries; allowed: {confidence.size}, one per value")
-    if not (law >= 0.0).all() or not 0.0 < law.sum() < math.inf:
+    if not (law >= 0.0).all() or not 0.0 < law.max() < math.inf:
         raise ParameterError("weights", "weights are no probabilities; allowed: numbers ≥ 0, not all 0")
+    law = law / law.max()  # first, as large ones may add up to more than a float holds
     return confidence, law / law.sum()
 
 

@@ -16,8 +16,9 @@ import numpy.typing as npt
 from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
 from simspec.model.schemes import BigLittle, Lookahead, Stop
-from simspec.theory.law import FloatArray, moments
-from simspec.theory.scheme_means import SchemeLaw
+from simspec.theory.law import FloatArray
+from simspec.theory.ranges import check_whole
+from simspec.theory.scheme_means import SchemeLaw, by_length
 
 _NEAR = 1e-12
 
@@ -41,15 +42,26 @@ def stopped_length(scheme: Stop, rates: Sequence[float]) -> int:
     >>> stopped_length(Stop(theta=0.4), [0.7, 0.7, 0.7, 0.7]), stopped_length(Stop(theta=0.0), [0.7, 0.0])
     (3, 2)
     """
-    believed = list(rates) if scheme.confidences is None else list(scheme.confidences) * len(rates)
-    if scheme.confidences is not None and len(scheme.confidences) != 1:
+    believed = _believed(scheme, rates)
+    return next((drafts for drafts in range(1, len(rates)) if _fails(scheme, believed, drafts)), len(rates))
+
+
+def _believed(scheme: Stop, rates: Sequence[float]) -> list[float]:
+    """What the draft takes for its chances, by depth."""
+    if scheme.confidences is None:
+        return list(rates)
+    if len(scheme.confidences) != 1:
         many = len(scheme.confidences)
         raise ParameterError("confidences", f"confidences has {many} entries; allowed: 1, there is no hidden state")
-    for drafts in range(scheme.kmin, len(rates)):
-        confidence = math.prod(believed[:drafts]) if scheme.rule == "survival" else believed[drafts - 1]
-        if confidence < scheme.theta * (1.0 - _NEAR):
-            return drafts
-    return len(rates)
+    return [*scheme.confidences] * len(rates)
+
+
+def _fails(scheme: Stop, believed: Sequence[float], drafts: int) -> bool:
+    """Whether the draft with this number is the one to stop at."""
+    if drafts < scheme.kmin:
+        return False
+    confidence = math.prod(believed[:drafts]) if scheme.rule == "survival" else believed[drafts - 1]
+    return confidence < scheme.theta * (1.0 - _NEAR)
 
 
 def stop_law(scheme: Stop, rates: Sequence[float]) -> SchemeLaw:
@@ -60,16 +72,15 @@ def stop_law(scheme: Stop, rates: Sequence[float]) -> SchemeLaw:
     >>> law = stop_law(Stop(theta=0.4), [0.7, 0.5, 0.5])
     >>> law.mean_drafted, round(law.mean_accepted, 4)
     (2.0, 1.05)
+    >>> stop_law(Stop(theta=0.4, submits=False), [0.7, 0.5, 0.5]).mean_drafted  # the second one is thrown away
+    1.0
     """
-    length = stopped_length(scheme, rates)
+    made = stopped_length(scheme, rates)
+    thrown = bool(made) and not scheme.submits and _fails(scheme, _believed(scheme, rates), made)
+    length = made - thrown  # drafts that are verified
     pmf = law_of_curve(np.cumprod(rates[:length]))
     rejected = 1.0 - float(pmf[-1]) if length else 0.0
-    mean = moments(pmf)[0]
-
-    def price(cost: Cost) -> float:
-        return cost.base(length) + cost.c_r * rejected
-
-    return SchemeLaw(mean + 1.0, mean, float(length), rejected, price, pmf)
+    return by_length(pmf, float(length), rejected, lambda cost: cost.drafting(made) + cost.target_pass(length))
 
 
 def lookahead_law(scheme: Lookahead, rates: Sequence[float]) -> SchemeLaw:
@@ -85,12 +96,7 @@ def lookahead_law(scheme: Lookahead, rates: Sequence[float]) -> SchemeLaw:
     pmf[0] += 1.0 - scheme.good
     width = len(rates) * (scheme.candidates + scheme.window)
     rejected = 1.0 - float(pmf[-1]) if len(rates) else 0.0
-    mean = moments(pmf)[0]
-
-    def price(cost: Cost) -> float:
-        return cost.target_pass(width) + cost.c_r * rejected
-
-    return SchemeLaw(mean + 1.0, mean, float(width), rejected, price, pmf)
+    return by_length(pmf, float(width), rejected, lambda cost: cost.target_pass(width))
 
 
 def big_little_law(scheme: BigLittle, rates: Sequence[float]) -> SchemeLaw:
@@ -112,13 +118,12 @@ def big_little_law(scheme: BigLittle, rates: Sequence[float]) -> SchemeLaw:
         pmf[: own.size] += share * own
     rejected = sum(share * (1.0 - float(own[-1])) for share, own in zip(written, laws, strict=True))
     drafted = sum(share * n for n, share in enumerate(written))
-    mean = moments(pmf)[0]
 
-    def price(cost: Cost) -> float:
+    def unrejected(cost: Cost) -> float:
         turns = (cost.drafting(min(n + 1, most)) + cost.target_pass(n) for n in range(most + 1))
-        return sum(share * own for share, own in zip(written, turns, strict=True)) + cost.c_r * rejected
+        return sum(share * own for share, own in zip(written, turns, strict=True))
 
-    return SchemeLaw(mean + 1.0, mean, drafted, rejected, price, pmf)
+    return by_length(pmf, drafted, rejected, unrejected)
 
 
 def ahead_drawn(shares: Sequence[float] | FloatArray, alphas: Sequence[float] | FloatArray, kappa: int) -> SchemeLaw:
@@ -132,8 +137,7 @@ def ahead_drawn(shares: Sequence[float] | FloatArray, alphas: Sequence[float] | 
     >>> round(law.mean_tokens, 4), round(law.speedup(Cost(c_d=0.1)), 4)
     (2.533, 1.9425)
     """
-    if kappa < 1:
-        raise ParameterError("kappa", f"kappa = {kappa} is out of range; allowed: at least 1")
+    check_whole("kappa", kappa, 1)
     weights, rates = np.asarray(shares, dtype=np.float64), np.asarray(alphas, dtype=np.float64)
     curve = weights @ np.power(rates[:, None], np.arange(1.0, kappa + 1))
     full = float(curve[-1])
@@ -141,6 +145,6 @@ def ahead_drawn(shares: Sequence[float] | FloatArray, alphas: Sequence[float] | 
 
     def price(cost: Cost) -> float:
         hidden = max(cost.target_pass(kappa), cost.drafting(kappa))
-        return (1.0 - full) * (cost.drafting(kappa) + cost.target_pass(kappa) + cost.c_r) + full * hidden
+        return (1.0 - full) * (cost.drafting(kappa) + cost.c_r) + hidden
 
     return SchemeLaw(accepted + 1.0 - full, accepted, float(kappa), 1.0 - full, price)

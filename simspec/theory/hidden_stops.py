@@ -11,12 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from simspec.model.chains import Hmm, normalised
-from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
 from simspec.model.schemes import SelfDraft, Stop
 from simspec.theory.lanes import long_run_law
 from simspec.theory.law import FloatArray
-from simspec.theory.scheme_means import SchemeLaw
+from simspec.theory.scheme_means import SchemeLaw, with_rollback
 from simspec.theory.self_drafts import layers_price
 
 PATHS_LIMIT = 100_000
@@ -64,6 +63,14 @@ def _listed(stop: Stop, process: Hmm, kappa: int) -> _Listing:
     return _Listing(joint, step)
 
 
+def _long_run(listing: _Listing) -> FloatArray:
+    """P(d drafts, A = a), whatever the first state."""
+    law = long_run_law(listing.step)
+    if law is None:
+        raise ParameterError("kappa", "windows stay in the states they begin in for ever; allowed: another κ")
+    return np.asarray(np.tensordot(law, listing.joint, 1))
+
+
 def carried_stop(scheme: Stop | SelfDraft, process: Hmm, kappa: int) -> SchemeLaw:
     """Long-run means of a draft that stops by the confidence of a hidden state, carried over windows.
 
@@ -81,26 +88,16 @@ def carried_stop(scheme: Stop | SelfDraft, process: Hmm, kappa: int) -> SchemeLa
     """
     stop = scheme.stop if isinstance(scheme, SelfDraft) else scheme
     assert stop is not None  # a self-draft without a rule is a chain
-    if kappa == 0:
-        return SchemeLaw(1.0, 0.0, 0.0, 0.0, lambda cost: cost.target_pass(0), np.ones(1))
     if len(stop.confidences or process.alphas) != len(process.alphas):
         many = len(process.alphas)
         raise ParameterError("confidences", f"confidences has not one entry per state; allowed: {many}")
-    listing = _listed(stop, process, kappa)
-    law = long_run_law(listing.step)
-    if law is None:
-        raise ParameterError("kappa", "windows stay in the states they begin in for ever; allowed: another κ")
-    joint = np.tensordot(law, listing.joint, 1)
+    joint = np.ones((1, 1)) if kappa == 0 else _long_run(_listed(stop, process, kappa))
     drafts = np.arange(kappa + 1)
     accepted, drafted = float(joint.sum(axis=0) @ drafts), float(joint.sum(axis=1) @ drafts)
     rejected = 1.0 - float(np.trace(joint))
     lengths = [(d, float(p)) for d, p in enumerate(joint.sum(axis=1)) if p > 0.0]
-
-    def price(cost: Cost) -> float:
-        return sum(p * cost.base(d) for d, p in lengths) + cost.c_r * rejected
-
-    own = SchemeLaw(accepted + 1.0, accepted, drafted, rejected, price)
     if isinstance(scheme, SelfDraft):
-        layered = layers_price(lengths, rejected, scheme.layers, scheme.adapter, scheme.reuse)
-        return SchemeLaw(accepted + 1.0, accepted, drafted, rejected, layered)
-    return own
+        price = layers_price(lengths, rejected, scheme.layers, scheme.adapter, scheme.reuse)
+    else:
+        price = with_rollback(lambda cost: sum(p * cost.base(d) for d, p in lengths), rejected)
+    return SchemeLaw(accepted + 1.0, accepted, drafted, rejected, price)

@@ -188,7 +188,8 @@ def recursive_rejection_distinct(target: Law, draft: Law, draws: int) -> MultiDr
     check_distinct(q, draws)
     orders, most = math.perm(int(np.count_nonzero(q)), draws - 1), min(PATHS_LIMIT, WORK_LIMIT // q.size)
     if orders > most:
-        raise ParameterError("draws", f"draws = {draws} from {q.size} tokens has {orders:,} orders; allowed: {most:,}")
+        told = f"{orders:,}" if orders < 10**12 else f"over 10^{int(math.log10(orders))}"
+        raise ParameterError("draws", f"draws = {draws} from {q.size} tokens has {told} orders; allowed: {most:,}")
     output, taken, accepted, reached = np.zeros_like(p), np.zeros_like(p), np.zeros(draws), np.zeros(draws)
 
     def walk(i: int, chance: float, remaining: FloatArray, unused: FloatArray) -> None:

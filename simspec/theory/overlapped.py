@@ -96,15 +96,14 @@ def draft_ahead(alpha: float, c_d: float, gamma: int, c0: float = 1.0, pre_verif
     c0 : float
         The target pass over a window, in plain target steps, > 0.
     pre_verify : bool
-        Whether, after a rejection, the target judges the first draft of the new window while the others are made.
+        Whether the target judges the first draft of a window while the window is made.
 
     Returns
     -------
     Overlapped
-        Without ``pre_verify`` a rejection is followed by γ·c_d of drafting alone, then windows of max(c0, γ·c_d) until
-        the one that rejects, which takes c0: the drafting under way is dropped at once.  With it, passes of
-        max(c0, γ·c_d) follow each other; a first draft that is rejected costs such a pass, its window being waited for,
-        and gives one token.
+        Passes take max(c0, γ·c_d) each: target and draft wait for each other.  Without ``pre_verify`` a rejection is
+        followed by γ·c_d of drafting alone, then ⌊G/γ⌋ + 1 passes.  With it 1 + ⌈G/γ⌉ passes follow each other: one
+        that judges the first draft, then each those from the second draft of a window to the first of the next.
 
     Raises
     ------
@@ -113,12 +112,13 @@ def draft_ahead(alpha: float, c_d: float, gamma: int, c0: float = 1.0, pre_verif
 
     References
     ----------
-    Liu et al. (2025), PEARL: Parallel Speculative Decoding with Adaptive Draft Length: post-verify, pre-verify.
+    Liu et al. (2025), PEARL: Parallel Speculative Decoding with Adaptive Draft Length: post-verify, pre-verify; which
+    verdicts a pass gives, and that the two wait, is from its released code.
 
     Examples
     --------
     >>> [round(draft_ahead(0.7, 0.1, 4, pre_verify=early).speedup, 4) for early in (False, True)]
-    [1.9425, 1.6535]
+    [1.9425, 1.7351]
     """
     check_range("alpha", alpha, 0, 1)
     check_finite("c_d", c_d, 0)
@@ -128,10 +128,8 @@ def draft_ahead(alpha: float, c_d: float, gamma: int, c0: float = 1.0, pre_verif
     if alpha == 1.0:
         return Overlapped(math.inf, math.inf, gamma / both, 1)
     tokens = 1.0 / (1.0 - alpha)
-    full = 0.0 if alpha == 0.0 else alpha**gamma / -math.expm1(gamma * math.log(alpha))  # E[full windows]
-    # with pre_verify: the pass that judges the first draft, then windows unless that one is rejected
-    known = alpha if gamma == 1 else 0.0  # the first draft was the whole window: it needs no pass of its own
-    time = both + (full - known) * both + alpha * c0 if pre_verify else drafting + full * both + c0
+    one_full = 1.0 if alpha == 0.0 else -math.expm1(gamma * math.log(alpha))  # 1 − α^γ
+    time = (1.0 + alpha / one_full) * both if pre_verify else drafting + both / one_full
     return Overlapped(tokens, time, tokens / time, 1)
 
 
@@ -142,14 +140,13 @@ def draft_ahead_time(run: int, c_d: float, gamma: int, c0: float = 1.0, pre_veri
     --------
     >>> [round(draft_ahead_time(run, 0.1, 4), 2) for run in (0, 3, 4)]
     [1.4, 1.4, 2.4]
+    >>> [draft_ahead_time(run, 0.1, 4, pre_verify=True) for run in (0, 1, 4, 5)]
+    [1.0, 2.0, 2.0, 3.0]
     """
     check_whole("run", run, 0)
     check_whole("gamma", gamma, 1, EXACT_KAPPA_LIMIT)
     both = max(c0, gamma * c_d)
-    full = run // gamma
-    if not pre_verify:
-        return gamma * c_d + full * both + c0
-    return both + ((full - (gamma == 1)) * both + c0 if run > 0 else 0.0)
+    return (1 - -run // gamma) * both if pre_verify else gamma * c_d + (run // gamma + 1) * both
 
 
 def overlapped_by_runs(runs: FloatArray, time: FloatArray) -> float:

@@ -8,37 +8,25 @@ so also for n-grams side by side.
 from __future__ import annotations
 
 import math
-from typing import Literal, overload
 
 import numpy as np
 
 from simspec.model.chains import Hmm, normalised
-from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
 from simspec.model.schemes import Lookahead, Tree
 from simspec.model.trees import DraftTree
 from simspec.theory.lanes import long_run_law
-from simspec.theory.law import FloatArray, moments
-from simspec.theory.scheme_means import SchemeLaw
+from simspec.theory.law import FloatArray
+from simspec.theory.scheme_arguments import shares_at
+from simspec.theory.scheme_means import SchemeLaw, by_length
 from simspec.theory.tree_laws import tree_law
 
 CANDIDATES_LIMIT = 24
 
 
-def _shares(scheme: Tree, depth: int) -> tuple[float, ...]:
-    """What ranks 2, 3, … recover at a depth."""
-    rows = scheme.misses if scheme.misses and isinstance(scheme.misses[0], tuple) else None
-    return tuple(rows[depth - 1]) if rows is not None else tuple(scheme.misses)  # type: ignore[arg-type]
-
-
-def _law(tree: DraftTree, pmf: FloatArray, p_rejected: float, base: SchemeLaw) -> SchemeLaw:
-    """Means of a tree that is priced as ``base`` is, but for its rejections."""
-    mean = moments(pmf)[0]
-
-    def price(cost: Cost) -> float:
-        return base.price(cost) + cost.c_r * (p_rejected - base.p_rejected)
-
-    return SchemeLaw(mean + 1.0, mean, float(tree.nodes), p_rejected, price, pmf)
+def _like(base: SchemeLaw, pmf: FloatArray, p_rejected: float) -> SchemeLaw:
+    """Means of what is priced as ``base`` is, but for its rejections."""
+    return by_length(pmf, base.mean_drafted, p_rejected, lambda cost: base.price(cost) - cost.c_r * base.p_rejected)
 
 
 def urn_tree(scheme: Tree, alpha: float, rho: float, base: SchemeLaw) -> SchemeLaw:
@@ -54,28 +42,16 @@ def urn_tree(scheme: Tree, alpha: float, rho: float, base: SchemeLaw) -> SchemeL
         hit = (alpha * (1.0 - rho) + hits[parent] * rho) / (1.0 - rho + seen * rho) if seen else alpha
         depths.append(depths[parent] + 1)
         missed = 1.0 - hit if scheme.siblings == "exclusive" else 1.0
-        chances.append(hit if rank == 1 else missed * _shares(scheme, depths[-1])[rank - 2])
+        chances.append(hit if rank == 1 else missed * shares_at(scheme, depths[-1])[rank - 2])
         tried = scheme.siblings == "exclusive" or firsts.get(parent, node) < node
         hits.append(hits[parent] + (rank == 1))
         misses.append(misses[parent] + (rank > 1 and tried))
     tree = DraftTree(parents=parents, chances=tuple(min(own, 1.0) for own in chances), siblings=scheme.siblings)
     law = tree_law(tree)
-    return _law(tree, law.pmf_accepted, law.p_rejected, base)
+    return _like(base, law.pmf_accepted, law.p_rejected)
 
 
-@overload
-def hidden_tree(scheme: Tree, process: Hmm, base: SchemeLaw) -> SchemeLaw: ...
-
-
-@overload
-def hidden_tree(
-    scheme: Tree, process: Hmm, base: SchemeLaw, by_start: Literal[True]
-) -> tuple[list[SchemeLaw], FloatArray]: ...
-
-
-def hidden_tree(
-    scheme: Tree, process: Hmm, base: SchemeLaw, by_start: bool = False
-) -> SchemeLaw | tuple[list[SchemeLaw], FloatArray]:
+def hidden_tree(scheme: Tree, process: Hmm, base: SchemeLaw) -> SchemeLaw:
     """A tree of given shape on hidden states, siblings sharing theirs.
 
     Parameters
@@ -84,9 +60,21 @@ def hidden_tree(
     process : Hmm
     base : SchemeLaw
         The same tree on any process, for its price.
-    by_start : bool
-        Give the law by the state of the first draft, and the chain of such states, instead of the long run.
     """
+    pmf, rejected, full = _walked(scheme, process)
+    law = _first_states(process, rejected, full, bool(scheme.parents))
+    return _like(base, law @ pmf, float(law @ rejected.sum(axis=1)))
+
+
+def hidden_windows(scheme: Tree, process: Hmm, base: SchemeLaw) -> tuple[list[SchemeLaw], FloatArray]:
+    """The same by the state of the first draft, and the chain of such states, instead of the long run."""
+    pmf, rejected, full = _walked(scheme, process)
+    laws = [_like(base, own, float(lost)) for own, lost in zip(pmf, rejected.sum(axis=1), strict=True)]
+    return laws, _next_start(process, rejected, full)
+
+
+def _walked(scheme: Tree, process: Hmm) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """By first state: P(A = j), and the states in which a walk is rejected or ends at a leaf."""
     moves, alphas = np.array(normalised(process.P)), np.array(process.alphas)
     parents, ranks = scheme.parents or (), scheme.ranks or ()
     tree = DraftTree(parents=parents, chances=(0.0,) * len(parents), siblings=scheme.siblings)
@@ -99,7 +87,7 @@ def hidden_tree(
         left, depth = judged[node].copy(), tree.depths[node]
         for child in tree.children[node]:
             rank = ranks[child - 1]
-            shares = _shares(scheme, depth + 1)
+            shares = shares_at(scheme, depth + 1)
             missed = (1.0 - alphas) if scheme.siblings == "exclusive" else np.ones(size)
             chance = alphas if rank == 1 else missed * shares[rank - 2]
             accepted = chance * (judged[node] if scheme.siblings == "exclusive" else left)
@@ -111,19 +99,7 @@ def hidden_tree(
                 full += accepted
         pmf[:, depth] += left.sum(axis=1)
         rejected += left if tree.children[node] else 0.0
-    lost = rejected.sum(axis=1)
-    if by_start:
-        laws = [_law(tree, pmf[state], float(lost[state]), base) for state in range(size)]
-        return laws, _next_start(process, moves, rejected, full)
-    if not process.carried or not tree.nodes:
-        law = long_run_law(moves)
-        assert law is not None  # the process has one closed class
-    else:
-        found = long_run_law(_next_start(process, moves, rejected, full))
-        if found is None:
-            raise ParameterError("kappa", "windows stay in the states they begin in for ever; allowed: another κ")
-        law = found
-    return _law(tree, law @ pmf, float(law @ lost), base)
+    return pmf, rejected, full
 
 
 def hidden_candidates(scheme: Lookahead, process: Hmm, kappa: int, base: SchemeLaw) -> SchemeLaw:
@@ -161,20 +137,24 @@ def hidden_candidates(scheme: Lookahead, process: Hmm, kappa: int, base: SchemeL
         here = reach[j] @ moves
     full = reach[kappa] if kappa else np.eye(size)
     pmf[:, kappa] = full.sum(axis=1)
-    law = long_run_law(moves if not process.carried or not kappa else _next_start(process, moves, rejected, full))
-    if law is None:
-        raise ParameterError("kappa", "windows stay in the states they begin in for ever; allowed: another κ")
+    law = _first_states(process, rejected, full, kappa > 0)
     own = scheme.good * (law @ pmf)
     own[0] += 1.0 - scheme.good
-    p_rejected, mean = 1.0 - float(own[-1]) if kappa else 0.0, moments(own)[0]
-
-    def price(cost: Cost) -> float:
-        return base.price(cost) + cost.c_r * (p_rejected - base.p_rejected)
-
-    return SchemeLaw(mean + 1.0, mean, base.mean_drafted, p_rejected, price, own)
+    return _like(base, own, 1.0 - float(own[-1]) if kappa else 0.0)
 
 
-def _next_start(process: Hmm, moves: FloatArray, rejected: FloatArray, full: FloatArray) -> FloatArray:
+def _first_states(process: Hmm, rejected: FloatArray, full: FloatArray, drafts: bool) -> FloatArray:
+    """Long-run law of the state of the first draft; without drafts nothing moves it but the process."""
+    carried = process.carried and drafts
+    law = long_run_law(_next_start(process, rejected, full) if carried else np.array(normalised(process.P)))
+    if law is None:
+        raise ParameterError("kappa", "windows stay in the states they begin in for ever; allowed: another κ")
+    return law
+
+
+def _next_start(process: Hmm, rejected: FloatArray, full: FloatArray) -> FloatArray:
+    """Law of the next first state by this one's, from where rounds end."""
+    moves = np.array(normalised(process.P))
     lags = (process.steps_after_reject, process.steps_after_full)
     after = [np.linalg.matrix_power(moves, lag) for lag in lags]
     return np.asarray(rejected @ after[0] + full @ after[1], dtype=np.float64)

@@ -1,8 +1,11 @@
-"""What do exact laws of schemes take?  Rates by depth, trees and confidences, made of a scheme and a process."""
+"""What do exact laws of schemes take?  Rates by depth, trees and confidences, made of a scheme and a process.
+
+Of a scheme's own code only `Tree.shape` is asked: which nodes there are is what the scheme is, not what is true of it.
+Their chances are made here, from the exact law of the process.
+"""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +13,7 @@ import numpy as np
 
 from simspec.model.chains import Hmm, normalised
 from simspec.model.errors import ParameterError
+from simspec.model.iid import Iid
 from simspec.model.markov import Markov
 from simspec.model.position import Position
 from simspec.model.process import Process
@@ -26,18 +30,50 @@ from simspec.theory.routes import survival_curve
 def depth_rates(process: Process, kappa: int) -> list[float]:
     """Chance of draft 1, …, kappa given that those before it were accepted, from the survival curve.
 
+    Parameters
+    ----------
+    process : Process
+        One with a survival curve.
+    kappa : int
+        Drafts, ≥ 0.
+
+    Returns
+    -------
+    list of float
+        α_j = S_j/S_{j−1}; 0 behind a draft that is never accepted, but for a process that names its rates.
+
+    Raises
+    ------
+    ParameterError
+        The process has no survival curve, or a shorter one.
+
     Examples
     --------
     >>> from simspec.model import Markov
     >>> [round(rate, 4) for rate in depth_rates(Markov(alpha=0.7, rho=0.3), 3)]
     [0.7, 0.79, 0.79]
     """
-    curve = [1.0, *survival_curve(process, kappa).tolist()]
+    curve = survival_curve(process, kappa)
     if isinstance(process, Position):  # a curve that is 0 tells no more, but a rank 2 may lead on
         return list(process.alphas[:kappa])
+    if isinstance(process, Iid):  # to the last digit, so that equal nodes of a tree are equal
+        return [process.alpha] * kappa
     if isinstance(process, Markov):
         return [process.alpha, *[stay_accepted(process)] * kappa][:kappa]
-    return [after / before if before > 0.0 else 0.0 for before, after in itertools.pairwise(curve)]
+    return rates_of(curve)
+
+
+def rates_of(curve: FloatArray) -> list[float]:
+    """Conditional rates from a survival curve; 0 behind a draft that is never accepted.
+
+    Examples
+    --------
+    >>> rates_of(np.array([0.8, 0.4, 0.0, 0.0]))
+    [0.8, 0.5, 0.0, 0.0]
+    """
+    before = np.concatenate(([1.0], curve[:-1])) if curve.size else curve
+    rates = np.divide(curve, before, out=np.zeros_like(curve), where=before > 0.0)
+    return [float(rate) for rate in rates.clip(0.0, 1.0)]
 
 
 def equal_rates(rates: Sequence[float]) -> bool:
@@ -88,15 +124,21 @@ def tree_of(scheme: Tree, process: Process, kappa: int) -> DraftTree:
         depths.append(depth)
         if depth > len(rates):
             raise ParameterError("kappa", f"kappa = {kappa} reaches depth {depth}; allowed: {len(rates)} measured ones")
-        row = np.atleast_1d(np.asarray(_misses_at(scheme, depth), dtype=float))
         missed = 1.0 if scheme.siblings == "sequential" else 1.0 - rates[depth - 1]
-        chances.append(rates[depth - 1] if rank == 1 else missed * float(row[rank - 2]))
+        chances.append(rates[depth - 1] if rank == 1 else missed * shares_at(scheme, depth)[rank - 2])
     return DraftTree(parents=tuple(parents), chances=tuple(chances), siblings=scheme.siblings)
 
 
-def _misses_at(scheme: Tree, depth: int) -> Any:
-    by_depth = len(scheme.misses) > 0 and isinstance(scheme.misses[0], tuple)
-    return scheme.misses[depth - 1] if by_depth else scheme.misses
+def shares_at(scheme: Tree, depth: int) -> tuple[float, ...]:
+    """What ranks 2, 3, … recover at a depth.
+
+    Examples
+    --------
+    >>> shares_at(Tree(misses=((0.5, 0.2), (0.4,))), 2), shares_at(Tree(misses=(0.5, 0.2)), 2)
+    ((0.4,), (0.5, 0.2))
+    """
+    rows = [row for row in scheme.misses if isinstance(row, tuple)]
+    return rows[depth - 1] if rows else tuple(share for share in scheme.misses if not isinstance(share, tuple))
 
 
 def stop_arguments(scheme: Stop, process: Process, kappa: int) -> dict[str, Any]:
@@ -108,7 +150,8 @@ def stop_arguments(scheme: Stop, process: Process, kappa: int) -> dict[str, Any]
     >>> stop_arguments(Stop(theta=0.4), Iid(alpha=0.7), 4)["values"]
     (0.7,)
     """
-    asked: dict[str, Any] = {"theta": scheme.theta, "rule": scheme.rule, "kmin": min(scheme.kmin, kappa), "kmax": kappa}
+    asked: dict[str, Any] = {"rule": scheme.rule, "kmin": min(scheme.kmin, kappa), "kmax": kappa}
+    asked["theta"] = scheme.theta if scheme.kmin <= kappa else 0.0  # no draft is long enough to be tested
     asked["submits"] = scheme.submits
     if isinstance(process, Hmm) and not process.carried:
         rows = np.array(normalised(process.P))
@@ -154,6 +197,16 @@ def dynamic_arguments(scheme: DynamicTree, process: Process, kappa: int) -> dict
 
 def matched_share(after_match: float, after_miss: float) -> float:
     """Long-run share of rounds with a match, where a match follows a match or a miss with these chances.
+
+    Parameters
+    ----------
+    after_match, after_miss : float
+        Chance of a match in the round after one with, and after one without a match; 0 to 1.
+
+    Returns
+    -------
+    float
+        b/(b + 1 − a): the stationary law of a chain of two states.
 
     Raises
     ------

@@ -32,9 +32,12 @@ from simspec.model.schemes import (
     Unmask,
 )
 from simspec.theory.confidence_stops import stopped_draft
-from simspec.theory.depth_laws import big_little_law, lookahead_law, stop_law, stopped_length
+from simspec.theory.depth_laws import ahead_drawn, big_little_law, lookahead_law, stop_law, stopped_length
 from simspec.theory.dynamic_trees import dynamic_tree
 from simspec.theory.law import mean_round_cost
+from simspec.theory.own_laws import own_law
+from simspec.theory.ranges import check_whole
+from simspec.theory.remasking import remask
 from simspec.theory.routes import window
 from simspec.theory.scheme_arguments import (
     depth_rates,
@@ -45,15 +48,13 @@ from simspec.theory.scheme_arguments import (
     stop_arguments,
     tree_of,
 )
-from simspec.theory.scheme_means import SchemeLaw
-from simspec.theory.scheme_rows import over_rows
+from simspec.theory.scheme_means import SchemeLaw, by_length
+from simspec.theory.scheme_rows import alike, over_rows
 from simspec.theory.self_drafts import draft_steps, drafted_law, heads_price, layers_price
-from simspec.theory.systems import lookahead_step
 from simspec.theory.text_routes import big_little_scheme, copy_scheme, ngram_pool_scheme, pool_scheme
 from simspec.theory.token_walks import token_means
 from simspec.theory.tree_laws import tree_law
-from simspec.theory.two_models import big_little
-from simspec.theory.unmasking import parallel_unmask, unmask_schedule
+from simspec.theory.unmasking import parallel_unmask
 
 
 def scheme_law(scheme: Scheme, process: Process, kappa: int) -> SchemeLaw:
@@ -62,7 +63,7 @@ def scheme_law(scheme: Scheme, process: Process, kappa: int) -> SchemeLaw:
     Parameters
     ----------
     scheme : Scheme
-        One of simspec's own.
+        One of simspec's own, or a user's with an `exact_law`.
     process : Process
         Any that says what its drafts are like; where windows are not alike, means are those of the long run.
     kappa : int
@@ -75,7 +76,7 @@ def scheme_law(scheme: Scheme, process: Process, kappa: int) -> SchemeLaw:
     Raises
     ------
     ParameterError
-        The scheme is a user's own, or has no meaning for this process or κ.
+        The scheme has no exact law, or no meaning for this process or κ.
 
     Examples
     --------
@@ -85,7 +86,7 @@ def scheme_law(scheme: Scheme, process: Process, kappa: int) -> SchemeLaw:
     (1.8256, 2.2075)
     """
     if type(scheme) not in SCHEME_LAWS:
-        raise ParameterError("scheme.type", f"type = {scheme.type!r} has no exact route")
+        return own_law(scheme, process, kappa, alike(process))
     known = over_rows(scheme, process, kappa, scheme_law)
     return SCHEME_LAWS[type(scheme)](scheme, process, kappa) if known is None else known
 
@@ -116,10 +117,10 @@ def _tree(scheme: Tree, process: Process, kappa: int) -> SchemeLaw:
     law = tree_law(tree_of(scheme, process, kappa))
     steps = draft_steps(scheme.drafting, scheme.heads, law.depth, law.nodes)
 
-    def price(cost: Cost) -> float:
-        return cost.target_pass(law.nodes) + cost.drafting(steps) + cost.c_r * law.p_rejected
+    def unrejected(cost: Cost) -> float:
+        return cost.target_pass(law.nodes) + cost.drafting(steps)
 
-    return SchemeLaw(law.mean_tokens, law.mean_accepted, law.nodes, law.p_rejected, price, law.pmf_accepted)
+    return by_length(law.pmf_accepted, law.nodes, law.p_rejected, unrejected)
 
 
 def _stop(scheme: Stop, process: Process, kappa: int) -> SchemeLaw:
@@ -139,33 +140,18 @@ def _dynamic_tree(scheme: DynamicTree, process: Process, kappa: int) -> SchemeLa
 def _big_little(scheme: BigLittle, process: Process, kappa: int) -> SchemeLaw:
     if scheme.p_fallback is None:
         return big_little_scheme(scheme, process, kappa)
-    rates = depth_rates(process, kappa)
-    if not equal_rates(rates):
-        return big_little_law(scheme, rates)
-    turn = big_little(scheme.p_fallback, 1.0 - one_rate(process, kappa), kappa)
-    means = (turn.mean_tokens, turn.mean_kept, turn.mean_small_tokens, turn.p_rollback)
-    return SchemeLaw(*means, turn.mean_cost, turn.joint.sum(axis=0))
+    return big_little_law(scheme, depth_rates(process, kappa))
 
 
 def _lookahead(scheme: Lookahead, process: Process, kappa: int) -> SchemeLaw:
-    rates = depth_rates(process, kappa)
-    if not equal_rates(rates) or scheme.good == 0.0:
-        return lookahead_law(scheme, rates)
-    step = lookahead_step(one_rate(process, kappa), kappa, scheme.candidates, 1.0 / scheme.good)
-    accepted = step.mean_best * scheme.good
-    rejected = 1.0 - float(step.pmf_best[-1]) * scheme.good if kappa else 0.0
-    return SchemeLaw(
-        accepted + 1.0,
-        accepted,
-        kappa * (scheme.candidates + scheme.window),
-        rejected,
-        lambda cost: step.mean_cost(cost, scheme.window),
-        lookahead_law(scheme, rates).pmf_accepted,
-    )
+    return lookahead_law(scheme, depth_rates(process, kappa))
 
 
 def _lookup(scheme: Lookup, process: Process, kappa: int) -> SchemeLaw:
     """Two kinds of rounds in turn: the long-run share of those with a match weighs a chain against a plain step."""
+    if process.unit != "window":  # a plain step between two windows would change what the second one starts from
+        told = f"lookup has no exact route on {process.type} whose windows depend on each other"
+        raise ParameterError("process", f"{told}; allowed: windows that start afresh, markov, hmm, drift, or mixtures")
     found, share = window(process, kappa), matched_share(scheme.after_match, scheme.after_miss)
     return SchemeLaw(
         1.0 + share * found.mean_accepted,
@@ -179,37 +165,26 @@ def _lookup(scheme: Lookup, process: Process, kappa: int) -> SchemeLaw:
 
 
 def _ahead(scheme: Ahead, process: Process, kappa: int) -> SchemeLaw:
-    """Per target pass, from the renewal between rejections: 1/(1 − α) tokens in E[passes]."""
-    if kappa < 1:
-        raise ParameterError("kappa", f"kappa = {kappa} is out of range; allowed: at least 1")
+    """With pre_verify per target pass, from the renewal between rejections: 1/(1 − α) tokens in E[passes]."""
+    check_whole("kappa", kappa, 1)
     rate = one_rate(process, kappa)
-    full = math.inf if rate == 1.0 else rate**kappa / (1.0 - rate**kappa)
-    first = 1.0 if scheme.pre_verify else 0.0
-    known = rate if kappa == 1 else 0.0  # the first draft was the whole window
-    passes = full + 1.0 if not scheme.pre_verify else 1.0 + full - known + rate
+    if not scheme.pre_verify or rate == 1.0:  # no draft is judged alone
+        return ahead_drawn([1.0], [rate], kappa)
+    wide_ones = rate / (1.0 - rate**kappa)
+    passes = 1.0 + wide_ones  # the first one judges one draft
 
     def price(cost: Cost) -> float:
-        drafting, wide = cost.drafting(kappa), cost.target_pass(kappa)
-        both = max(wide, drafting)
-        if rate == 1.0:
-            return both
-        if scheme.pre_verify:  # `draft_ahead`, its passes as wide as they are, and a rollback per rejection
-            time = max(cost.target_pass(1), drafting) + (full - known) * both + rate * wide
-        else:
-            time = drafting + full * both + wide
-        return (time + cost.c_r) / passes
+        drafting = cost.drafting(kappa)
+        wide, alone = max(cost.target_pass(kappa), drafting), max(cost.target_pass(1), drafting)
+        return (alone + wide_ones * wide + cost.c_r) / passes  # `draft_ahead`, by width, and a rollback per rejection
 
-    if rate == 1.0:
-        return SchemeLaw(float(kappa), float(kappa), float(kappa), 0.0, price)
-    accepted = rate / (1.0 - rate) / passes
-    drafted = (kappa * (passes - first) + first) / passes
-    return SchemeLaw(1.0 / (1.0 - rate) / passes, accepted, drafted, 1.0 / passes, price)
+    tokens = 1.0 / (1.0 - rate) / passes
+    return SchemeLaw(tokens, rate * tokens, (1.0 + kappa * wide_ones) / passes, 1.0 / passes, price)
 
 
 def _parallel(scheme: Parallel, process: Process, kappa: int) -> SchemeLaw:
     """Per block, from the renewal between rejections: ⌊G/κ⌋ + 1 blocks to G + 1 tokens."""
-    if kappa < 1:
-        raise ParameterError("kappa", f"kappa = {kappa} is out of range; allowed: at least 1")
+    check_whole("kappa", kappa, 1)
     rate = one_rate(process, kappa)
     blocks = math.inf if rate == 1.0 else 1.0 / (1.0 - rate**kappa)
 
@@ -226,21 +201,31 @@ def _parallel(scheme: Parallel, process: Process, kappa: int) -> SchemeLaw:
 
 
 def _unmask(scheme: Unmask, process: Process, kappa: int) -> SchemeLaw:
-    if scheme.steps is None:
-        tokens = parallel_unmask(kappa + 1, _confident(scheme, process)).tokens_per_pass
-    else:
-        tokens = float(unmask_schedule(kappa + 1, scheme.steps).mean())
-    return SchemeLaw(tokens, tokens - 1.0, kappa, 0.0, lambda cost: cost.target_pass(kappa))
+    chance = _confident(scheme, process)
+    if scheme.steps is not None and scheme.steps > kappa + 1:
+        told = f"steps = {scheme.steps} for {kappa + 1} masks leaves passes without a token"
+        raise ParameterError("steps", f"{told}; allowed: 1 to kappa + 1")
+    law = (
+        parallel_unmask(kappa + 1, chance) if scheme.steps is None
+        else remask(kappa + 1, scheme.steps, values=[1.0, 0.0], weights=[chance, 1.0 - chance], tau=1.0)
+    )  # fmt: skip
+    tokens = law.tokens_per_pass
+    return SchemeLaw(tokens, tokens - 1.0, kappa, 0.0, lambda cost: cost.target_pass(kappa), loss=law.p_unsure)
 
 
 def _confident(scheme: Unmask, process: Process) -> float:
     """Chance that a mask is confident: a rate, or that of the confidences of at least tau."""
-    if isinstance(process, Hmm) and len(set(process.P)) > 1:
-        raise ParameterError("process", "rows of P differ; allowed: equal rows, so that masks are alike")
-    if not isinstance(process, Hmm) or scheme.tau is None:
+    if not isinstance(process, Hmm) or len(process.alphas) == 1:
+        if scheme.tau is not None:
+            told = "tau has no confidences to be compared with: one rate is the chance of being confident"
+            raise ParameterError("tau", f"{told}; allowed: tau with an hmm of equal rows")
         return one_rate(process, 1)
+    if len(set(process.P)) > 1:
+        raise ParameterError("process", "rows of P differ; allowed: equal rows, so that masks are alike")
+    if scheme.tau is None:
+        raise ParameterError("tau", "tau is missing; it says which confidences of the process count as confident")
     weights = np.array(normalised(process.P)[0])
-    return float(weights[np.array(process.alphas) >= scheme.tau].sum())
+    return min(float(weights[np.array(process.alphas) >= scheme.tau].sum()), 1.0)
 
 
 SCHEME_LAWS: dict[type[Scheme], Callable[..., SchemeLaw]] = {

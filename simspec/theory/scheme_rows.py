@@ -43,7 +43,8 @@ from simspec.theory.lanes import long_run_law
 from simspec.theory.law import FloatArray
 from simspec.theory.mixtures import beta_curve, discrete_curve
 from simspec.theory.quadrature import beta_nodes
-from simspec.theory.row_trees import hidden_candidates, hidden_tree, urn_tree
+from simspec.theory.row_trees import hidden_candidates, hidden_tree, hidden_windows, urn_tree
+from simspec.theory.scheme_arguments import rates_of
 from simspec.theory.scheme_generations import Round, generations, geometric_requests, plain_step
 from simspec.theory.scheme_means import SchemeLaw
 
@@ -67,8 +68,12 @@ class _Fixed:
             scheme, kappa = cut(scheme, len(rates))
         else:
             kappa = min(kappa, len(rates))
-        process: Process = Position(alphas=tuple(rates)) if len(set(rates)) > 1 else Iid(alpha=[*rates, 0.5][0])
-        return self.ask(scheme, process, kappa)
+        return self.ask(scheme, _process(rates), kappa)
+
+
+def _process(rates: Sequence[float]) -> Process:
+    """Windows with these rates by depth."""
+    return Position(alphas=tuple(rates)) if len(set(rates)) > 1 else Iid(alpha=[*rates, 0.5][0])
 
 
 def fixed(scheme: Scheme, rates: Sequence[float], kappa: int, ask: Ask) -> _Fixed:
@@ -103,13 +108,6 @@ def cut(scheme: Tree, depth: int) -> tuple[Tree, int]:
     return own, len(kept)
 
 
-def rates_of(curve: FloatArray) -> list[float]:
-    """Conditional rates from a survival curve."""
-    before = np.concatenate(([1.0], curve[:-1])) if curve.size else curve
-    rates = np.divide(curve, before, out=np.zeros_like(curve), where=before > 0.0)
-    return [float(rate) for rate in rates.clip(0.0, 1.0)]
-
-
 def mixed(shares: Sequence[float] | FloatArray, laws: Sequence[SchemeLaw]) -> SchemeLaw:
     """The law of a round that follows one of several laws.
 
@@ -138,9 +136,11 @@ def _by_outcome(rows: Sequence[Sequence[float]], after: Sequence[Sequence[int]],
     if isinstance(scheme, Lookup):
         return _by_regime(scheme, fix, rows, after)
     laws = [fix.of(own) for own in rows]
-    idle = 1.0 if not fix.kappa else (scheme.p_fallback or 0.0) if isinstance(scheme, BigLittle) else 0.0
-    step = np.eye(size) * idle
+    unsure = (scheme.p_fallback or 0.0) if isinstance(scheme, BigLittle) else 0.0
+    step = np.zeros((size, size))
     for row, law in enumerate(laws):
+        idle = unsure if law.mean_drafted else 1.0  # no verdict, so the row stays
+        step[row, row] += idle
         step[row, after[0][row]] += law.p_rejected
         step[row, after[1][row]] += 1.0 - law.p_rejected - idle
     law_of_rows = _of_begin(step)
@@ -190,10 +190,6 @@ def copied(law: SchemeLaw, kappa: int) -> SchemeLaw:
     return replace(law, price=lambda cost: cost.target_pass(kappa) + cost.c_r * law.p_rejected)
 
 
-def _process(rates: Sequence[float]) -> Process:
-    return Position(alphas=tuple(rates)) if len(set(rates)) > 1 else Iid(alpha=[*rates, 0.5][0])
-
-
 def _markov(process: Markov, scheme: Scheme, kappa: int, ask: Ask) -> SchemeLaw:
     again = stay_accepted(process)
     after_reject = process.alpha * (1.0 - process.rho**process.steps_after_reject)
@@ -227,7 +223,8 @@ def _beta(process: BetaMixture, scheme: Scheme, kappa: int, ask: Ask) -> SchemeL
     if isinstance(scheme, (Stop, SelfDraft)):
         alpha, rho = process.mean_and_rho()
         random = rho > 0.0 and 0.0 < alpha < 1.0
-        if random and kappa and ((scheme.theta and kappa > scheme.kmin) or rho == 1.0):
+        asked = kappa > scheme.kmin or (not getattr(scheme, "submits", True) and kappa == scheme.kmin)
+        if random and kappa and ((scheme.theta and asked) or rho == 1.0):
             told = f"{scheme.type} drafts by rates that {process.type} does not tell the draft model"
             raise ParameterError("process.type", f"{told}; allowed: discrete_mixture by window, markov, iid, hmm")
         return fix.of(rates)  # nothing is compared: one path again
@@ -263,7 +260,7 @@ def _hidden(process: Hmm, scheme: Scheme, kappa: int, ask: Ask) -> SchemeLaw:
     assert isinstance(scheme, Lookup)  # `_check` lets no other through
     chain = fixed(Tree(parents=tuple(range(kappa)), ranks=(1,) * kappa), [0.0] * kappa, kappa, ask)
     assert isinstance(chain.scheme, Tree)
-    laws, move = hidden_tree(chain.scheme, process, chain.of([0.0] * kappa), by_start=True)
+    laws, move = hidden_windows(chain.scheme, process, chain.of([0.0] * kappa))
     return regimes(scheme, move if kappa else np.eye(len(laws)), [copied(law, kappa) for law in laws])
 
 
@@ -309,6 +306,11 @@ ROW_ROUTES: dict[tuple[str, str], Callable[[Any, Scheme, int, Ask], SchemeLaw]] 
     ("drift", "generation"): _drift,
 }
 """(type, independent unit) → means over rows."""
+
+
+def alike(process: Process) -> bool:
+    """Whether all windows of a process are alike, so that rates by depth say all."""
+    return (process.type, process.unit) not in ROW_ROUTES and not isinstance(process, RowProcess)
 
 
 def over_rows(scheme: Scheme, process: Process, kappa: int, ask: Ask) -> SchemeLaw | None:

@@ -39,7 +39,7 @@ class StopBounds:
     foresight : float
         Of a draft that knows what will be accepted: no rule does better.
     off : float
-        Without drafts, one over the plain target pass: where it is above ``threshold``, do not draft.
+        Without drafts, one over the price of a chain of κ = 0: where it is above ``threshold``, do not draft.
     """
 
     kappa: int
@@ -118,13 +118,14 @@ def stop_bounds(
     fixed, kappa, _ = best([0.0], "confidence")
     last, last_most, last_theta = best((0.0, *np.unique(confidence).tolist(), 1.0), "confidence")
     if acceptance is None and transition is None and cost.longest_draft is None:
-        theta, law_of_best = best_threshold(values, weights, cost, kmax)
-        speed, most = law_of_best.speedup(cost), kmax
+        found, law_of_best = best_threshold(values, weights, cost, kmax)
+        speed = law_of_best.speedup(cost)
+        theta, most = (found, kmax) if found is not None else (0.0, 1)  # one draft: the limit says it
     else:
         speed, most, theta = best(_products(confidence[law > 0.0], kmax), "survival")
     return StopBounds(
         kappa, fixed, theta, most, speed, last_theta, last_most, last, _foresight(open_ended, cost),
-        1.0 / cost.target_pass(0),
+        1.0 / cost.base(0),
     )  # fmt: skip
 
 

@@ -71,7 +71,8 @@ def big_little_scheme(scheme: BigLittle, process: Process, kappa: int) -> Scheme
     chain = _chain(process, "; or p_fallback, a chance")
     models = scheme.models(chain.target, chain.draft)
     law = big_little_text(chain.target, chain.draft, kappa, models.fallback, models.rollback, models.sampled)
-    return SchemeLaw(law.mean_kept + 1.0, law.mean_kept, law.mean_small_tokens, law.p_rollback, law.mean_cost)
+    means = (law.mean_kept + 1.0, law.mean_kept, law.mean_small_tokens, law.p_rollback)
+    return SchemeLaw(*means, law.mean_cost, loss=law.disagreement)
 
 
 def _text_law(accepted: float, drafted: float, rejected: float, widths: dict[int, float]) -> SchemeLaw:

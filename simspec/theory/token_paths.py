@@ -68,7 +68,7 @@ def typical(asked: Asked) -> Rounds:
     epsilon = 0.09 if asked.scheme.epsilon is None else asked.scheme.epsilon
     delta = np.sqrt(epsilon) if asked.scheme.delta is None else asked.scheme.delta
     entropy = -np.sum(p * np.log(np.where(p > 0.0, p, 1.0)), axis=1)
-    passes = p > np.minimum(epsilon, delta * np.exp(-entropy))[:, None]
+    passes = p > np.minimum(epsilon, delta * np.exp(-entropy))[:, None] * (1.0 + 1e-12)  # ties are below
     ends = np.eye(tokens)[p.argmax(axis=1)] if asked.scheme.ends == "greedy" else p
     deep = np.ones((tokens, 1))  # P(the longest path below is j long), by context: at the deepest level 0
     steps = list[FloatArray]()  # by depth: mass that the first of the longest paths, j long, goes on to a token

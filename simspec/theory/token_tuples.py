@@ -12,7 +12,7 @@ from simspec.model.errors import ParameterError
 from simspec.theory.law import FloatArray
 from simspec.theory.multidraft import k_seq
 
-TUPLES_LIMIT = 1_000_000
+TUPLES_LIMIT, STATES_LIMIT = 2_000_000, 3000
 Contexts = npt.NDArray[np.intp]
 """The last token on the path, by state."""
 
@@ -45,7 +45,7 @@ def agreeing(
     Raises
     ------
     ParameterError
-        More than 1,000,000 tuples would be listed.
+        More than 2,000,000 tuples would be listed, or 3000 groups of sequences behind contexts told apart.
 
     Examples
     --------
@@ -56,44 +56,50 @@ def agreeing(
     """
     tokens, many = len(target), len(models)
     everyone = tuple(range(many))
-    groups = [everyone, *(g for size in range(1, many) for g in itertools.combinations(everyone, size))]
-    if tokens * sum(tokens ** len(group) for group in groups) > TUPLES_LIMIT:
+    states = tokens * ((1 << many) - 1)
+    if tokens * ((tokens + 1) ** many - 1) > TUPLES_LIMIT or states > STATES_LIMIT:
         told = f"sequences = {many} over {tokens} tokens makes more than {TUPLES_LIMIT:,} tuples"
+        told += f" or {STATES_LIMIT:,} groups and contexts"
         raise ParameterError("sequences", f"{told}; allowed: fewer sequences or tokens")
-    number = {state: i for i, state in enumerate((c, g) for g in groups for c in range(tokens))}
-    kept, lost = np.zeros((len(number), len(number))), np.zeros((len(number), tokens))
-    for (context, group), state in number.items():
-        laws = [models[i][context] for i in group]
-        for drawn in itertools.product(range(tokens), repeat=len(group)):
-            weight = float(np.prod([law[token] for law, token in zip(laws, drawn, strict=True)]))
-            if weight == 0.0:
-                continue
-            own, instead = _judged(target[context], laws, drawn, rule, lenience)
-            lost[state] += weight * instead
-            for token in np.flatnonzero(own):
-                same = tuple(i for i, other in zip(group, drawn, strict=True) if other == token)
-                kept[state, number[int(token), same]] += weight * own[token]
-    return kept, lost, np.array([context for context, _ in number], np.intp)
+    groups = [everyone, *(g for size in range(1, many) for g in itertools.combinations(everyone, size))]
+    place = np.zeros(1 << many, np.intp)  # number of a group, by its members as binary digits
+    for at, group in enumerate(groups):
+        place[sum(1 << i for i in group)] = at
+    kept, lost = np.zeros((states, states)), np.zeros((states, tokens))
+    for at, group in enumerate(groups):
+        drawn = np.indices((tokens,) * len(group)).reshape(len(group), -1)
+        for context in range(tokens):
+            laws, state = [models[i][context] for i in group], at * tokens + context
+            weight = np.prod([law[own] for law, own in zip(laws, drawn, strict=True)], axis=0)
+            own, lost[state] = _judged(target[context], laws, drawn, weight, rule, lenience)
+            for token in range(tokens):
+                same = sum((drawn[k] == token).astype(np.intp) << i for k, i in enumerate(group))
+                there = np.flatnonzero(same)
+                np.add.at(kept[state], place[same[there]] * tokens + token, own[token, there])
+    return kept, lost, np.tile(np.arange(tokens, dtype=np.intp), len(groups))
 
 
 def _judged(
-    p: FloatArray, laws: Sequence[FloatArray], drawn: Sequence[int], rule: str, lenience: float
+    p: FloatArray, laws: Sequence[FloatArray], drawn: Contexts, weight: FloatArray, rule: str, lenience: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Given what is drafted: chance that each drafted token is kept, and law of what is drawn if none is."""
-    among = np.isin(np.arange(p.size), drawn)
+    """Mass of each token kept, by token and tuple of what is drafted, and of each token drawn instead."""
+    own, tuples = np.zeros((p.size, weight.size)), np.arange(weight.size)
     if rule == "naive":
-        return p * among, p * ~among
-    own, reached, owed = np.zeros_like(p), 1.0, p
+        for token, chance in enumerate(p):
+            own[token] = weight * chance * (drawn == token).any(axis=0)
+        return own, np.maximum(p * weight.sum() - own.sum(axis=1), 0.0)
+    reached, owed = weight.copy(), p
     used = k_seq(p, laws[0], len(laws)) if rule == "kseq" else None
-    for law, token in zip(laws, drawn, strict=True):
-        scale = lenience if used is None else float(used.rho or 1.0)
-        chance = min(float(owed[token]) / (scale * float(law[token])), 1.0)
-        own[token] += reached * chance
-        reached *= 1.0 - chance
+    scale = lenience if used is None else float(used.rho or 1.0)
+    for law, tokens in zip(laws, drawn, strict=True):
+        most = np.divide(owed, scale * law, out=np.ones_like(p), where=law > 0.0)
+        now = reached * np.minimum(most, 1.0)[tokens]
+        own[tokens, tuples] += now
+        reached = reached - now
         if used is None:
             left = np.maximum(owed - scale * law, 0.0)
             owed = left / left.sum() if left.sum() > 1e-15 else owed
     if used is not None:
         owed = np.maximum(used.output_law - used.kept, 0.0)
         owed = owed / owed.sum() if owed.sum() > 1e-15 else p
-    return own, reached * owed
+    return own, float(reached.sum()) * owed

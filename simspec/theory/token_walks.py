@@ -23,6 +23,8 @@ from simspec.theory.token_positions import Asked, fresh, in_sequences
 
 MERGED_LIMIT = 1_000_000
 """Paths of one merged tree."""
+MERGED_CELLS = 8_000_000
+"""Paths × sequences."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +110,7 @@ def token_walk(scheme: Tokens, process: TokenChain, kappa: int) -> TokenWalk:
     """
     target = np.array(normalised(process.target))
     models = [np.array(normalised(rows)) for rows in (process.draft, *(scheme.others or ()))]
+    _check(scheme, len(target), kappa)
     asked = Asked(scheme, kappa, target, models)
     if kappa == 0:
         found = plain(target)
@@ -127,6 +130,19 @@ def token_walk(scheme: Tokens, process: TokenChain, kappa: int) -> TokenWalk:
     levels = np.cumprod([1, *(scheme.widths or ())])[1 : kappa + 1].sum()
     nodes = int(levels) if scheme.widths is not None else kappa * (scheme.sequences or 1)
     return TokenWalk(nodes, pmf, mean, variance, law, pairs / pairs.sum(), text[:, None] * target)
+
+
+def _check(scheme: Tokens, tokens: int, kappa: int) -> None:
+    """Raise unless there is a level for every draft, and a law for every context."""
+    levels = kappa if scheme.widths is None else len(scheme.widths)
+    if kappa > levels:
+        raise ParameterError(
+            "kappa", f"kappa = {kappa} is beyond the {levels} levels of widths; allowed: 0 to {levels}"
+        )
+    for i, rows in enumerate(scheme.others or ()):
+        if len(rows) != tokens:
+            told = f"others[{i}] has {len(rows)} contexts, the target {tokens}"
+            raise ParameterError(f"others[{i}]", f"{told}; allowed: as many")
 
 
 def _rounds(asked: Asked) -> Rounds:
@@ -176,6 +192,9 @@ def merged_nodes(scheme: Tokens, process: TokenChain, kappa: int) -> float:
     if tokens ** (kappa + 1) > MERGED_LIMIT:
         told = f"kappa = {kappa} over {tokens} tokens makes more than {MERGED_LIMIT:,} paths"
         raise ParameterError("kappa", f"{told}; allowed: a smaller kappa or vocabulary")
+    if scheme.sequences * tokens ** (kappa + 1) > MERGED_CELLS:
+        told = f"sequences = {scheme.sequences} of {tokens ** (kappa + 1):,} paths each are too many"
+        raise ParameterError("sequences", f"{told}; allowed: {MERGED_CELLS // tokens ** (kappa + 1)}")
     matrices = [np.array(normalised(rows)) for rows in (process.draft, *(scheme.others or ()))]
     models = [matrices[min(i, len(matrices) - 1)] for i in range(scheme.sequences)]
     start = token_walk(scheme, process, kappa).start_law
@@ -210,4 +229,5 @@ def token_means(scheme: Tokens, process: Process, kappa: int) -> SchemeLaw:
         law.nodes,
         law.p_rejected,
         lambda cost: cost.drafting(steps) + cost.target_pass(law.nodes) + cost.c_r * law.p_rejected,
+        loss=None if scheme.lossless else law.tv_pairs,
     )

@@ -100,9 +100,10 @@ def tree_law(tree: DraftTree) -> TreeLaw:
         left = 1.0  # P(none of the children so far is accepted, given that the node is reached)
         for child in children:
             own = tree.chances[child - 1] * (left if tree.siblings == "sequential" else 1.0)
+            own = min(own, left)  # chances may add up to 1 but for rounding
             reached[child] = reached[node] * own
             left -= own
-        stopped[node] = reached[node] * max(left, 0.0)
+        stopped[node] = reached[node] * left
     depths = np.array(tree.depths)
     pmf = np.zeros(tree.depth + 1)
     np.add.at(pmf, depths, stopped)

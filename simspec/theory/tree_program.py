@@ -29,12 +29,13 @@ def by_depth(levels: list[FloatArray], nodes: int, siblings: Siblings, penalty: 
 class _Level:
     """How nodes below one node are shared among its children.
 
-    ``last[n]``: the last rank that gets some of n nodes; ``given[k][n]``: how many rank k gets if it is that one.
+    ``last[n]``: the last rank that gets some of n nodes; ``given[k][n]``: how many rank k gets if it is that one; and
+    ``before[k][n]``: the last of the ranks before it that gets some of n nodes.
     """
 
     last: npt.NDArray[np.int64]
-    given: list[npt.NDArray[np.int64]]
-    before: list[npt.NDArray[np.int64]]
+    given: dict[int, npt.NDArray[np.int64]]
+    before: dict[int, npt.NDArray[np.int64]]
 
 
 class Program:
@@ -59,14 +60,16 @@ class Program:
         inside[1:] = 1.0 + self.penalty + below[:-1]  # the walk does not end above it
         value = np.full(below.size, -np.inf)
         value[0] = 0.0
-        last, given, before, left = np.full(below.size, -1, np.int64), list[Any](), list[Any](), 1.0
+        last, left = np.full(below.size, -1, np.int64), 1.0
+        given, before = dict[int, Any](), dict[int, Any]()
         so_far = value.copy()  # with all ranks up to this one drafted, or any of them
-        for rank, chance in enumerate(row):
-            own = float(chance) * (left if self.siblings == "sequential" else 1.0)
-            left *= 1.0 - float(chance)
-            before.append(last.copy())
+        for rank in _worth_a_node(row, below.size - 1, self.siblings):
+            chance = float(row[rank])
+            own = chance * (left if self.siblings == "sequential" else 1.0)
+            left *= 1.0 - chance
+            before[rank] = last.copy()
             so_far, share = _join(value if self.siblings == "exclusive" else so_far, own, inside)
-            given.append(share)
+            given[rank] = share
             better = so_far > value
             value[better], last[better] = so_far[better], rank
         value[1:] -= self.penalty
@@ -96,6 +99,14 @@ class Program:
             below -= share
             rank = rank - 1 if self.siblings == "sequential" else int(shares.before[rank][below])
         return out
+
+
+def _worth_a_node(row: FloatArray, nodes: int, siblings: Siblings) -> list[int]:
+    """Ranks that n nodes may be given to: the first n if asked in turn, else the n likeliest."""
+    if siblings == "sequential":
+        return list(range(min(row.size, nodes)))
+    likeliest = np.argsort(-row, kind="stable")[:nodes]
+    return sorted(int(rank) for rank in likeliest)
 
 
 def _join(before: FloatArray, own: float, inside: FloatArray) -> tuple[FloatArray, npt.NDArray[np.int64]]:

@@ -95,7 +95,7 @@ def typical_acceptance(
     some = p[p > 0.0]
     entropy = max(0.0, -float(some @ np.log(some)))
     threshold = min(epsilon, delta * math.exp(-entropy))
-    kept = p > threshold
+    kept = p > threshold * (1.0 + 1e-12)  # a tie is none but for rounding
     lossless = overlap(p, q)
     instead = p if on_reject == "target" or lossless.residual_law is None else lossless.residual_law
     output = np.where(kept, q, 0.0) + float(q[~kept].sum()) * instead

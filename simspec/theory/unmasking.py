@@ -186,5 +186,5 @@ def _pass_matrix(length: int, chance: float) -> FloatArray:
     for n in range(1, length + 1):
         filled = binom.pmf(np.arange(n + 1), n, chance)
         filled[1] += filled[0]
-        out[n, :n] = filled[:0:-1]
+        out[n, :n] = filled[:0:-1] / filled[1:].sum()  # a law in spite of rounding
     return out

@@ -123,7 +123,7 @@ def test_lenience_emits_its_own_law(p, q, lenience):
 @pytest.mark.parametrize("delta", [None, 0.09])
 @pytest.mark.parametrize(("p", "q"), LOSSY, ids=lambda x: str(x)[:24])
 def test_typical_acceptance_emits_its_own_law(p, q, epsilon, delta):
-    """The paper's thresholds (ε = .09, δ = √ε) and the released ones (ε = .3, δ = .09)."""
+    """The paper's thresholds (ε = .09, δ = √ε); helper defaults of the released code (.3, .09; no caller uses them)."""
     own = theory.typical_acceptance(p, q, epsilon, delta)
     laws = DraftLaw((), tokens=(tuple(p),) * p.size, drafts=(tuple(q),) * p.size)  # the same behind every token
     table = Tokens(rule="typical", epsilon=epsilon, delta=delta).table(laws, 1, paths=True)

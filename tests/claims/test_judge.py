@@ -148,10 +148,9 @@ def assert_stored_tokens_follow_their_laws(tokens):
         assert by_token[0] / by_token.sum() == pytest.approx(share, abs=0.005)
 
 
-@pytest.mark.parametrize("seed", [2, 3])
-def test_other_seeds_flip_no_verdict(seed):
+def test_another_seed_flips_no_verdict():
     """More of them under -m deep."""
-    assert flips(seed) == []
+    assert flips(2) == []
 
 
 def flips(seed):

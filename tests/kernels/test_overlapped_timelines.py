@@ -19,6 +19,7 @@ from simspec.kernels.lower_schemes import scheme_form
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import Cost, Iid
 from simspec.model.draft_laws import draft_law
+from simspec.model.rounds import End
 from simspec.model.schemes import Ahead, Parallel
 
 
@@ -46,16 +47,13 @@ def pearl(runs, c_d, gamma, c0, pre_verify):
         while True:
             clock, _, what = heapq.heappop(events)
             if what == "verdict":
-                wrong = run < asked[1]
-                if wrong and asked != (0, 1):
-                    break  # drafting is given up at once
-                if wrong:  # the first draft of a window: its own drafting is waited for
+                if run < asked[1]:  # what is drafted meanwhile is waited for, and thrown away
                     clock = max(clock, draft_until)
                     break
                 judged, asked = asked[1], None
             if asked is not None or clock < max(target_until, draft_until) - 1e-12:
                 continue  # one of the two is still at work
-            if made == judged and (made == 0 or pre_verify):  # nothing to verify
+            if made == 0:  # nothing to verify
                 if pre_verify:  # the target judges the token to come while a window is made, which begins with it
                     asked = (judged, judged + 1)
                     target_until = clock + c0
@@ -63,7 +61,7 @@ def pearl(runs, c_d, gamma, c0, pre_verify):
                 draft_until = clock + gamma * c_d
                 made += gamma
             else:
-                asked = (judged, made)
+                asked = (judged, made + pre_verify)  # its last law judges the draft that is made first meanwhile
                 target_until, draft_until = clock + c0, clock + gamma * c_d
                 heapq.heappush(events, (target_until, 1, "verdict"))
                 made += gamma
@@ -142,6 +140,25 @@ def test_passes_beside_drafting_by_events(alpha, c_d, lookahead):
     assert most <= own.targets
     assert most == own.targets or max(runs) * c_d < 1.0
     assert_played(Parallel(), alpha, lookahead, Cost(c_d=c_d), own.speedup)
+
+
+@pytest.mark.parametrize("pre_verify", [False, True])
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("gamma", [1, 2, 5])
+def test_a_lane_starts_as_rounds_do_in_the_long_run(alpha, gamma, pre_verify):
+    """One round on, the law of the state in which a round starts is the same."""
+    table = Ahead(pre_verify=pre_verify).rounds(draft_law(Iid(alpha=alpha), gamma), gamma)
+    begin = {state: share for share, state in table.first}
+    at, after = [begin.get(state, 0.0) for state in range(len(table.states))], {}
+    for state, outcomes in enumerate(table.states):  # outcomes lead to later states
+        for chance, target in outcomes:
+            if isinstance(target, End):
+                start = table.kinds[target.kind].start
+                after[start] = after.get(start, 0.0) + at[state] * chance
+            else:
+                at[target] += at[state] * chance
+    assert sum(begin.values()) == pytest.approx(1.0)
+    assert {k: v for k, v in after.items() if v > 0.0} == pytest.approx(begin)
 
 
 def test_one_text_without_a_rejection():

@@ -152,9 +152,9 @@ def passes(cost, kind, kappa, scheme):
         return {step(scheme.depth) + wide + rollback}
     if isinstance(scheme, BigLittle):  # a pass in which the small model is unsure is paid, and its token is lost
         return {step(kind.drafted + wasted) + wide + rollback for wasted in (0, kind.drafted < kappa)}
-    if isinstance(scheme, Ahead):  # what is drafted meanwhile hides, or is hidden; a rejected window is drafted alone
+    if isinstance(scheme, Ahead):  # what is drafted meanwhile hides, or is hidden; after a rejection, alone
         both = max(wide, step(kappa))
-        return {alone + own for alone in (0.0, step(kappa)) for own in (wide + rollback, both)}
+        return {alone + both + rollback for alone in (0.0, step(kappa))}
     assert isinstance(scheme, Parallel)  # an accepted block takes its drafting, a rejected one the pass that judges it
     return {step(kappa), wide + rollback, step(kappa) + wide + rollback}
 
@@ -300,7 +300,7 @@ def test_runs_of_heads_are_told_apart_and_compared_at_their_prices(tmp_path):
     spent = rows[rows.quantity == "mean_round_cost"]
     assert sorted(spent.a) == pytest.approx([1.1, 1.4, 2.0])
     alone = simspec.sweep(table | {"name": "window", "scheme": table["scheme"][1]}, output=tmp_path / "window")
-    assert "draft steps" in repr(alone)
+    assert "a draft step makes all levels of a round" in repr(alone)
 
 
 def test_rounds_of_one_kind_have_no_error():

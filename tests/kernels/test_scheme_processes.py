@@ -2,13 +2,27 @@
 
 import doctest
 import itertools
-import math
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
-from scipy.special import beta as beta_function
+from row_cases import (
+    ALONG,
+    CARRIED,
+    COST,
+    DRAWN,
+    HIDDEN,
+    KAPPAS,
+    MIX,
+    PROCESSES,
+    SCHEMES,
+    SHARES,
+    Moody,
+    cost_of,
+    exact_means,
+    means_of,
+    shares_of,
+)
 from scipy.stats import binom
 
 import simspec
@@ -27,13 +41,11 @@ from simspec.model import (
     Markov,
     ParameterError,
     Position,
-    RowProcess,
-    RowTable,
     Simulation,
+    TokenChain,
 )
-from simspec.model.beta_points import beta_points
 from simspec.model.carried_rounds import process_rounds
-from simspec.model.rounds import DraftLaw, End
+from simspec.model.rounds import DraftLaw
 from simspec.model.schemes import (
     Ahead,
     BigLittle,
@@ -43,120 +55,13 @@ from simspec.model.schemes import (
     Lookup,
     Parallel,
     Pool,
-    SelfDraft,
     Stop,
+    Tokens,
     Tree,
     Unmask,
 )
 from simspec.model.trees import DraftTree
 from simspec.run.engine import Job, run_jobs
-
-COST = Cost(c_d=0.07, c_v=0.01, c_r=0.2)
-KAPPAS = (0, 1, 6)
-
-
-class Moody(RowProcess):
-    """Three rows: fair, good after a full window, bad after two rejections."""
-
-    type: str = "moody"
-
-    def rows(self, kappa):
-        rates = ([0.6] * kappa, [0.9] * kappa, [0.2, 0.5, *[0.4] * kappa][:kappa])
-        return RowTable([list(itertools.accumulate(own, lambda a, b: a * b)) for own in rates], (2, 0, 2), (1, 1, 0))
-
-
-STICKY = ((0.9, 0.1), (0.2, 0.8))
-THREE = ((0.9, 0.1, 0.0), (0.2, 0.5, 0.3), (0.3, 0.3, 0.4))
-MIX = {"alphas": (0.9, 0.3, 0.6), "weights": (0.5, 0.4, 0.1)}
-CARRIED = [
-    Markov(alpha=0.7, rho=0.3, start="carry"),
-    Markov(alpha=0.7, rho=-0.4, start="carry", steps_after_reject=2, steps_after_full=3),
-    Markov(alpha=0.7, rho=0.0, start="carry"),
-    Markov(alpha=0.5, rho=-1.0, start="carry", steps_after_full=2),
-    Markov(alpha=0.0, rho=0.0, start="carry"),
-    Markov(alpha=1.0, rho=0.0, start="carry"),
-    Markov(alpha=0.6, rho=0.9, start="carry", steps_after_reject=1000),
-    Moody(),
-]
-HIDDEN = [
-    Hmm(P=STICKY, alphas=(0.95, 0.4)),
-    Hmm(P=STICKY, alphas=(0.95, 0.4), start="carry"),
-    Hmm(P=THREE, alphas=(0.95, 0.4, 0.4), start="carry", steps_after_reject=3, steps_after_full=2),
-    Hmm(P=((0.0, 1.0), (1.0, 0.0)), alphas=(1.0, 0.5), start="carry"),
-    Hmm(P=STICKY, alphas=(0.6, 0.6), start="carry"),
-    Hmm(P=((0.3, 0.7), (0.6, 0.4)), alphas=(1.0, 0.0), start="carry"),
-    Hmm(P=((1.0,),), alphas=(0.7,)),
-]
-DRAWN = [
-    BetaMixture(alpha=0.7, rho=0.3),
-    BetaMixture(a=0.4, b=0.3),
-    BetaMixture(alpha=0.7, rho=0.0),
-    BetaMixture(alpha=0.7, rho=1.0),
-    BetaMixture(alpha=0.0, rho=0.5),
-    BetaMixture(a=70.0, b=30.0),
-    DiscreteMixture(**MIX),
-    DiscreteMixture(alphas=(1.0, 0.0), weights=(0.5, 0.5)),
-    DiscreteMixture(alphas=(0.7,), weights=(1.0,)),
-    DiscreteMixture(alphas=(0.9, 0.3), weights=(1.0, 0.0)),
-    DiscreteMixture(alphas=(0.7, 0.7), weights=(0.5, 0.5)),
-]
-ALONG = [
-    Drift(alpha_start=0.85, alpha_end=0.62, tokens=24),
-    Drift(alpha_start=0.3, alpha_end=0.9, tokens=24, truncate=False),
-    Drift(alpha_start=0.9, alpha_end=0.2, tokens=3),
-    Drift(alpha_start=0.9, alpha_end=0.9, tokens=1),
-    Drift(shape="table", alphas=(1.0, 0.0, 0.5, 1.0, 1.0, 0.2)),
-    DiscreteMixture(**MIX, weights_of="requests", request_tokens=12),
-    DiscreteMixture(**MIX, weights_of="rounds", request_tokens=12),
-    DiscreteMixture(**MIX, weights_of="tokens", request_tokens=3, truncate=False),
-    DiscreteMixture(**MIX, weights_of="rounds", request_tokens=12, request_law="geometric"),
-    DiscreteMixture(**MIX, weights_of="requests", request_tokens=1, request_law="geometric"),
-    DiscreteMixture(alphas=(1.0, 0.0), weights=(0.5, 0.5), weights_of="requests", request_tokens=9),
-]
-PROCESSES = [*CARRIED, *HIDDEN, *DRAWN, *ALONG]
-SHARES = (0.4, 0.2, 0.1)
-SCHEMES = [
-    Tree(misses=SHARES),
-    Tree(misses=SHARES, drafting="window", max_depth=3),
-    Tree(widths=(2, 1, 2, 1), misses=(0.4,), siblings="sequential"),
-    Tree(parents=(0, 0, 0, 1, 3, 4), ranks=(2, 1, 3, 2, 1, 1), misses=(0.5, 0.2), siblings="sequential"),
-    Tree(parents=(0, 0, 1, 1, 2, 2), ranks=(1, 2, 1, 2, 1, 2), misses=((0.5,), (0.2,), (0.1,))),
-    Stop(theta=0.35),
-    Stop(theta=0.6, rule="confidence", kmin=2),
-    Stop(theta=0.0),
-    SelfDraft(layers=0.3, theta=0.4),
-    BigLittle(p_fallback=0.2),
-    Lookahead(candidates=5, window=3),
-    Lookahead(candidates=3, good=0.6),
-    Lookup(after_match=0.8, after_miss=0.3),
-    Ahead(),
-    Parallel(),
-]
-
-
-def shares_of(table):
-    """Long-run share of every end of a table: the walk from its start law, all at once."""
-    mass, ends = [0.0] * len(table.states), np.zeros(len(table.kinds))
-    for share, state in table.first:
-        mass[state] += share
-    for number, outcomes in enumerate(table.states):
-        for chance, target in outcomes if mass[number] else ():
-            if isinstance(target, End):
-                ends[target.kind] += mass[number] * chance
-            else:
-                mass[target] += mass[number] * chance
-    return ends
-
-
-def means_of(table, cost):
-    ends = shares_of(table)
-    values = [(kind.tokens, kind.accepted, kind.drafted, kind.rejected, kind.price(cost)) for kind in table.kinds]
-    return ends @ np.array(values, float)
-
-
-def exact_means(scheme, process, kappa, cost):
-    law = theory.scheme_law(scheme, process, kappa)
-    return [law.mean_tokens, law.mean_accepted, law.mean_drafted, law.p_rejected, law.price(cost)]
 
 
 def pairs():
@@ -170,10 +75,6 @@ def pairs():
 
 
 PAIRS = list(pairs())
-
-
-def cost_of(scheme):
-    return Cost(c_d=0.07) if isinstance(scheme, (Ahead, Parallel)) else COST
 
 
 @pytest.mark.parametrize("process", PROCESSES, ids=str)
@@ -213,6 +114,24 @@ def test_means_of_every_pair(scheme):
         table.check()
         found = means_of(table, scheme.priced(cost))
         assert found == pytest.approx(exact_means(scheme, process, kappa, cost), abs=1e-9), (str(process), kappa)
+
+
+TABLED = Cost(draft_table=[0.02 + 0.01 * i for i in range(60)], verify_table=[1 + 0.01 * i**1.3 for i in range(60)],
+              c_r=0.2)  # fmt: skip
+PLAIN = [Iid(alpha=0.7), Iid(alpha=0.0), Iid(alpha=1.0), Markov(alpha=0.7, rho=0.3), CARRIED[0], HIDDEN[1], DRAWN[6]]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+def test_tables_of_costs_are_read_alike(scheme):
+    """A table of passes and draft steps that is no straight line, where windows are alike too: to rounding."""
+    read = 0
+    for process, kappa in itertools.product(PLAIN, (0, 1, 6)):
+        if is_refused(process_rounds, scheme, process) or (kappa == 0 and isinstance(scheme, (Ahead, Parallel))):
+            continue
+        found = means_of(process_rounds(scheme, process, kappa), scheme.priced(TABLED))
+        assert found == pytest.approx(exact_means(scheme, process, kappa, TABLED), abs=1e-9), (str(process), kappa)
+        read += 1
+    assert read >= 8
 
 
 def is_refused(route, scheme, process):
@@ -319,131 +238,6 @@ def test_without_correlation_rounds_are_those_of_iid_bit_for_bit():
         assert carried == by_length(scheme, Iid(alpha=0.7), 5)
 
 
-SHAPE = Tree(parents=(0, 0, 0, 1, 1, 2, 4), ranks=(1, 2, 3, 1, 2, 1, 1), misses=(0.5, 0.2))
-
-
-def listed_walk(scheme, rates, draw=None):
-    """P(accepted length) of a tree by a listing of verdicts; ``rates`` by level."""
-    law = np.zeros(len(rates) + 1)
-
-    def walk(node, depth, chance):
-        children = [i for i, parent in enumerate(scheme.parents, 1) if parent == node]
-        left = chance
-        for child in children:
-            rank = scheme.ranks[child - 1]
-            rate = rates[depth]
-            if scheme.siblings == "exclusive":
-                own = chance * (rate if rank == 1 else (1 - rate) * scheme.misses[rank - 2])
-            else:
-                own = left * (rate if rank == 1 else scheme.misses[rank - 2])
-            left -= own
-            walk(child, depth + 1, own)
-        law[depth] += left
-
-    walk(0, 0, 1.0)
-    return law
-
-
-@pytest.mark.parametrize("siblings", ["exclusive", "sequential"])
-def test_a_beta_mixture_on_a_tree_by_integration(siblings):
-    """Not the urn, not Gauss points: numeric integration of the law at every rate."""
-    scheme = SHAPE.model_copy(update={"siblings": siblings})
-
-    def density(p, a, b, j):
-        return p ** (a - 1) * (1 - p) ** (b - 1) * listed_walk(scheme, [p] * 3)[j] / beta_function(a, b)
-
-    for a, b in ((2.0, 1.0), (5.0, 3.0), (1.0, 1.0)):
-        law = [quad(density, 0, 1, args=(a, b, j))[0] for j in range(4)]
-        mean = theory.scheme_law(scheme, BetaMixture(a=a, b=b), 7).mean_accepted
-        assert mean == pytest.approx(np.arange(4) @ law, abs=1e-8)
-
-
-@pytest.mark.parametrize("siblings", ["exclusive", "sequential"])
-def test_hidden_states_on_a_tree_by_listing_all_of_them(siblings):
-    scheme = SHAPE.model_copy(update={"siblings": siblings})
-    moves, alphas = np.array(THREE), (0.95, 0.4, 0.1)
-    start = np.linalg.matrix_power(moves, 200)[0]
-    law = np.zeros(4)
-    for path in itertools.product(range(3), repeat=3):
-        chance = start[path[0]] * moves[path[0], path[1]] * moves[path[1], path[2]]
-        law += chance * listed_walk(scheme, [alphas[state] for state in path])
-    mean = theory.scheme_law(scheme, Hmm(P=THREE, alphas=alphas), 7).mean_accepted
-    assert mean == pytest.approx(np.arange(4) @ law, abs=1e-12)
-
-
-def test_candidates_on_hidden_states_by_listing_all_of_them():
-    moves, alphas = np.array(THREE), (0.95, 0.4, 0.1)
-    start = np.linalg.matrix_power(moves, 200)[0]
-    for many in (1, 2, 7, 24):
-        mean = 0.0
-        for path in itertools.product(range(3), repeat=4):
-            chance = start[path[0]] * math.prod(moves[a, b] for a, b in itertools.pairwise(path))
-            reach = np.cumprod([alphas[state] for state in path])
-            mean += chance * (1 - (1 - reach) ** many).sum()
-        law = theory.scheme_law(Lookahead(candidates=many), Hmm(P=THREE, alphas=alphas), 4)
-        assert law.mean_accepted == pytest.approx(mean, abs=1e-8)
-
-
-def test_a_generation_by_recursion():
-    """Rounds of one generation, from its end: a tree that is cut near the end, on rates that change."""
-    process, kappa = Drift(shape="table", alphas=(0.9, 0.2, 0.7, 0.5, 0.8)), 7
-    rates, n = process.rates(), 5
-
-    def rounds(i):
-        if i >= n:
-            return 0.0
-        law = listed_walk(*cut_shape(n - 1 - i, rates[i:]))
-        return 1.0 + sum(p * rounds(i + a + 1) for a, p in enumerate(law))
-
-    law = theory.scheme_law(SHAPE, process, kappa)
-    assert law.mean_tokens == pytest.approx(n / rounds(0), abs=1e-12)
-
-
-def cut_shape(depth, rates):
-    """The tree with at most ``depth`` levels, as a listing of its nodes."""
-    depths = [0]
-    for parent in SHAPE.parents:
-        depths.append(depths[parent] + 1)
-    kept = [node for node in range(1, 8) if depths[node] <= depth]
-    new = {0: 0} | {node: i for i, node in enumerate(kept, 1)}
-    tree = SHAPE.model_copy(
-        update={
-            "parents": tuple(new[SHAPE.parents[node - 1]] for node in kept),
-            "ranks": tuple(SHAPE.ranks[node - 1] for node in kept),
-        }
-    )
-    return tree, [*rates, 0.0, 0.0, 0.0][:3]
-
-
-def test_two_outcomes_are_hidden_states_that_are_seen():
-    """A Markov chain in a chain is a hidden chain with rates 0 and 1; in a tree it is not: see docs/systems.md."""
-    alpha, rho = 0.7, 0.3
-    up, down = alpha + rho * (1 - alpha), alpha * (1 - rho)
-    seen = Hmm(P=((1 - down, down), (1 - up, up)), alphas=(0.0, 1.0), start="carry")
-    markov = Markov(alpha=alpha, rho=rho, start="carry")
-    for kappa in (1, 4):
-        found = [theory.scheme_law(Lookup(after_match=0.8, after_miss=0.3), own, kappa) for own in (seen, markov)]
-        assert found[0].mean_accepted == pytest.approx(found[1].mean_accepted, abs=1e-12)
-    trees = [theory.scheme_law(Tree(misses=SHARES), own, 40).mean_accepted for own in (seen, markov)]
-    assert trees[0] < trees[1] - 0.1
-
-
-@pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (0.4, 0.3), (70.0, 30.0), (1e-3, 2.0), (1e6, 1e7), (0.5, 0.5)])
-def test_points_of_a_beta_law_have_its_moments(a, b):
-    for degree in (0, 1, 7, 64, 255):
-        rates, weights = (np.array(own) for own in beta_points(a, b, degree))
-        moment = 1.0
-        for j in range(degree + 1):
-            assert weights @ rates**j == pytest.approx(moment, rel=1e-11)
-            moment *= (a + j) / (a + b + j)
-        assert len(rates) == degree // 2 + 1
-
-
-def test_too_few_points_would_be_seen():
-    rates, weights = (np.array(own) for own in beta_points(1.0, 1.0, 7))
-    assert abs(weights @ rates**8 - 1 / 9) > 1e-5
-
-
 def test_what_a_pair_cannot_be_asked():
     chain = Markov(alpha=0.7, rho=0.3, start="carry")
     for scheme, process, kappa, named, said in (
@@ -467,6 +261,30 @@ def test_what_a_pair_cannot_be_asked():
             process_rounds(scheme, process, kappa)
         assert caught.value.key == named
         assert "allowed" in str(caught.value)
+
+
+def test_no_exact_answer_where_nothing_can_be_played():
+    """An exact route that answers for what the scheme refuses would be believed."""
+    text = TokenChain(target=((0.7, 0.3), (0.4, 0.6)), draft=((0.5, 0.5), (0.5, 0.5)))
+    unsure = Hmm(P=((0.5, 0.5), (0.5, 0.5)), alphas=(0.9, 0.4))
+    for scheme, process, kappa, named in (
+        (Tokens(widths=(2,)), text, 3, "kappa"),
+        (Tokens(sequences=2, others=(((1.0,),),)), text, 2, "others[0]"),
+        (Unmask(tau=0.5), Iid(alpha=0.7), 3, "tau"),
+        (Unmask(), unsure, 3, "tau"),
+        (Unmask(steps=4), Iid(alpha=0.7), 1, "steps"),
+        (Unmask(), text, 0, "process"),
+        (Lookup(after_match=0.8, after_miss=0.3), text, 3, "process"),
+        (Stop(theta=0.5, submits=False), HIDDEN[1], 3, "submits"),
+        (Ahead(pre_verify=True), Iid(alpha=0.7), 0, "kappa"),
+        (Parallel(), Iid(alpha=0.7), 0, "kappa"),
+    ):
+        for route in (process_rounds, theory.scheme_law):
+            with pytest.raises(ParameterError) as caught:
+                route(scheme, process, kappa)
+            assert caught.value.key == named, (scheme, route)
+    with pytest.raises(ParameterError, match="all sequences the same"):
+        Tokens(sequences=1, drafts="likeliest")
 
 
 def test_a_chain_that_never_leaves_its_start_has_no_long_run():

@@ -401,12 +401,31 @@ def test_a_table_stays_small():
     assert len(table.states) < 150
 
 
+@pytest.mark.parametrize("rule", ["rrs", "naive", "kseq"])
+@pytest.mark.parametrize("drafting", ["depth", "window"])
+def test_sequences_of_one_model_are_told_apart_by_their_number(rule, drafting):
+    """Six sequences have 63 subsets, the table knows seven sizes: E[A] of its walk, against all subsets and tuples."""
+    scheme = Tokens(rule=rule, sequences=6, drafting=drafting)
+    table = scheme.rounds(draft_law(PAIR, 3), 3)
+    reached, accepted = [0.0] * len(table.states), 0.0
+    for chance, state in table.first:
+        reached[state] += chance
+    for state, outcomes in enumerate(table.states):
+        for chance, to in outcomes:
+            if isinstance(to, End):
+                accepted += reached[state] * chance * table.kinds[to.kind].accepted
+            else:
+                reached[to] += reached[state] * chance
+    assert accepted == pytest.approx(theory.token_walk(scheme, PAIR, 3).mean_accepted, rel=1e-9)
+    assert len(Tokens(rule=rule, sequences=8, drafting=drafting).rounds(draft_law(PAIR, 3), 3).states) < 10_000
+
+
 def test_too_much_to_play_or_list_is_one_error(monkeypatch):
     monkeypatch.setattr("simspec.model.token_rules.walk.STATES_LIMIT", 2000)
     monkeypatch.setattr("simspec.model.token_rules.transports.SETS_LIMIT", 10)
     monkeypatch.setattr("simspec.theory.token_paths.PATHS_LIMIT", 2000)
-    with pytest.raises(ParameterError, match="kappa takes over 2,000 states"):
-        Tokens(sequences=8).rounds(draft_law(even(12), 6), 6)
+    with pytest.raises(ParameterError, match="kappa as large as this takes over 2,000 states"):
+        Tokens(rule="kseq", sequences=8).rounds(draft_law(even(12), 6), 6)
     with pytest.raises(ParameterError, match="kappa takes over 10 drafted sets"):
         Tokens(rule="otm", widths=(2,)).rounds(draft_law(even(5), 1), 1)
     with pytest.raises(ParameterError, match="more than 2,000 paths"):

@@ -67,7 +67,7 @@ def test_turns_by_thresholds(scheme, process, kappa):
         assert abs(share.mean() - exact) <= ERRORS * share.std(ddof=1) / np.sqrt(share.size) + 1e-5
     assert_mean(kinds, lanes, lambda kind: kind.steps, law.mean_small_passes)
     assert_mean(kinds, lanes, lambda kind: kind.rejected, law.p_rollback)
-    assert_mean(kinds, lanes, lambda kind: kind.mark, law.disagreement * (law.mean_kept + 1))
+    assert_mean(kinds, lanes, lambda kind: kind.lost, law.disagreement * (law.mean_kept + 1))
     cost = Cost(c0=0.9, c_d=0.13, c_v=0.01, c_r=0.4)
     assert_mean(kinds, lanes, lambda kind: kind.price(cost), theory.scheme_law(scheme, process, kappa).price(cost))
 
@@ -182,7 +182,7 @@ def test_masks_by_a_schedule(scheme, process, kappa):
         assert_mean(kinds, lanes, lambda kind, own=tokens: kind.tokens == own, (law.tokens_per_step == tokens).mean())
     assert_mean(kinds, lanes, lambda kind: kind.tokens, law.tokens_per_pass)
     if kappa:  # a lone mask is filled whatever is said of it
-        assert_mean(kinds, lanes, lambda kind: kind.mark, law.p_unsure * law.tokens_per_pass)
+        assert_mean(kinds, lanes, lambda kind: kind.lost, law.p_unsure * law.tokens_per_pass)
     assert theory.scheme_law(scheme, process, kappa).mean_tokens == pytest.approx(law.tokens_per_pass)
 
 
@@ -193,7 +193,7 @@ def test_masks_by_confidence(scheme, process, kappa):
     law = theory.parallel_unmask(kappa + 1, chance)
     kinds, lanes = played(scheme, process, kappa)
     assert_mean(kinds, lanes, lambda kind: kind.tokens, law.tokens_per_pass)
-    assert_mean(kinds, lanes, lambda kind: kind.mark, law.p_unsure * law.tokens_per_pass)
+    assert_mean(kinds, lanes, lambda kind: kind.lost, law.p_unsure * law.tokens_per_pass)
     cost = Cost(c0=1.1, c_d=0.5, c_v=0.01)
     price = theory.scheme_law(scheme, process, kappa).price(cost)
     assert price == pytest.approx(1.1 + 0.01 * kappa)
@@ -250,7 +250,7 @@ def test_the_mean_confidence_of_what_is_played():
     below, found, error = 0.0, 0.0, 0.0
     for value in sorted(process.alphas):
         kinds, lanes = played(Unmask(steps=5, tau=value), process, kappa)
-        least = 1.0 - lanes @ np.array([kind.mark for kind in kinds]) / (lanes @ np.array([k.tokens for k in kinds]))
+        least = 1.0 - lanes @ np.array([kind.lost for kind in kinds]) / (lanes @ np.array([k.tokens for k in kinds]))
         found += (value - below) * least.mean()
         error += (value - below) * least.std(ddof=1) / np.sqrt(least.size)
         below = value
@@ -269,7 +269,7 @@ def test_planted_errors_of_turns_and_masks_would_be_seen():
     kinds, lanes = played(scheme, process, kappa)
     law = theory.remask(kappa + 1, scheme.steps, (1.0, 0.0), (0.61, 0.39), 0.5)
     with pytest.raises(AssertionError):
-        assert_mean(kinds, lanes, lambda kind: kind.mark, law.p_unsure * law.tokens_per_pass)
+        assert_mean(kinds, lanes, lambda kind: kind.lost, law.p_unsure * law.tokens_per_pass)
 
 
 def test_what_cannot_be_asked():

@@ -76,6 +76,7 @@ LOSSY = [
 REPEATING = (AT_ONCE[4], LOSSY[0])
 """Without any chance where the target has none."""
 MEDUSA = Tokens(rule="typical", epsilon=0.3, delta=0.09, widths=(2, 2, 1), drafts="likeliest", ends="greedy")
+"""Thresholds are defaults of two helper functions of Medusa's code, which no caller leaves so."""
 
 
 def widest(scheme: Tokens) -> int:

@@ -7,9 +7,10 @@ import pytest
 import simspec
 from simspec.model import Iid, ParameterError, Position, ScenarioError, Simulation
 from simspec.model.asked import as_scheme
-from simspec.model.schemes import BigLittle, Chain, DynamicTree, Lookup, Schemes, SelfDraft, Stop, Tree
+from simspec.model.schemes import BigLittle, Chain, DynamicTree, Lookup, Schemes, SelfDraft, Stop, Tokens, Tree
 from simspec.model.schemes.systems_table import (
     COVERAGE_GREEDY,
+    COVERAGE_MEDUSA,
     COVERAGE_STOCHASTIC,
     INSTEAD,
     SYSTEM_OF,
@@ -19,7 +20,10 @@ from simspec.model.schemes.systems_table import (
     shares,
 )
 
-NEEDS = {"draft & verify": {"layers": 0.5}, "prompt lookup": {"after_match": 0.8, "after_miss": 0.2}}
+NEEDS: dict[str, dict[str, float]] = {
+    "draft & verify": {"layers": 0.5}, "prompt lookup": {"after_match": 0.8, "after_miss": 0.2},
+    "spectr": {"sequences": 2},
+}  # fmt: skip
 """What a system has no usual value for."""
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "systems.md").read_text(encoding="utf-8")
 
@@ -35,7 +39,8 @@ def test_every_name_makes_the_scheme_that_its_keys_make(system):
             assert (own.identity(), str(own), own.label, own.system) == (meant.identity(), str(meant), spelled, system)
             assert Simulation(Iid(alpha=0.7), own).id == Simulation(Iid(alpha=0.7), meant).id
     assert system.source
-    assert set(system.assumed) <= set(type(meant).model_fields)
+    assert {*system.assumed, *system.asked} <= set(type(meant).model_fields)
+    assert not {*system.assumed, *system.keys} & set(system.asked)
     assert len(own.assumed) == len(system.assumed)
     assert Schemes.make(type=system.scheme, label=system.names[0], **system.keys, **more).assumed == own.assumed
 
@@ -57,6 +62,9 @@ def test_names_as_people_write_them():
         assert type(as_scheme(name)) is meant
 
 
+MEDUSA = {"drafting": "window", "max_depth": 4, "misses": tuple(shares(head) for head in COVERAGE_MEDUSA)}
+
+
 def alike(one, other):
     return type(one) is type(other) and (one.identity(), one.label) == (other.identity(), other.label)
 
@@ -67,12 +75,26 @@ def test_a_key_that_is_given_overrides_the_published_one():
     assert alike(Schemes.make(type="specdec++", theta=0.7, kmin=1), Stop(theta=0.7, label="specdec++"))
     own = Schemes.make(type="eagle", max_depth=3)  # one shape stands instead of another
     assert alike(own, Tree(misses=shares(COVERAGE_GREEDY), max_depth=3, label="eagle"))
+    assert alike(Schemes.make(type="medusa", max_depth=3), Tree(**MEDUSA | {"max_depth": 3}, label="medusa"))
     assert Schemes.make(type="specinfer", parents=[0, 0], ranks=[1, 2]).widths is None
     assert Schemes.make(type="medusa", drafting="depth").drafting == "depth"
     assert alike(Schemes.make(type="bild", p_fallback=0.2), BigLittle(p_fallback=0.2, label="bild"))
     assert Schemes.make(type="medusa", label="mine").label == "mine"
     assert Schemes.make(type="medusa", label="mine").assumed  # a label of one's own hides nothing
     assert Schemes.make(type="eagle2", vectors=[[0.6, 0.2], [0.3, 0.3]], breadth=2).misses == ()
+
+
+def test_ranks_without_a_share_at_their_depth_are_refused():
+    for keys, where, rank in (
+        ({"type": "medusa", "widths": [12]}, "misses[0]", 12), ({"type": "medusa", "widths": [5, 6]}, "misses[1]", 6),
+        ({"type": "tree", "misses": [[0.3, 0.2], [0.2]], "parents": [0, 0, 1], "ranks": [1, 2, 3]}, "misses[1]", 3),
+        ({"type": "tree", "misses": [0.3], "widths": [3]}, "misses", 3),
+    ):  # fmt: skip
+        with pytest.raises(ParameterError) as caught:
+            as_scheme(keys)
+        assert (caught.value.key, f"{where} has no entry for rank {rank};" in caught.value.message) == (where, True)
+    assert as_scheme({"type": "medusa", "widths": [5, 5, 5]}).widths == (5, 5, 5)
+    assert as_scheme({"type": "tree", "misses": [[0.3, 0.2], [0.2]], "parents": [0, 0, 0, 1], "ranks": [1, 2, 3, 2]})
 
 
 def test_an_assumption_is_told_until_it_is_replaced():
@@ -91,10 +113,14 @@ def test_an_assumption_is_told_until_it_is_replaced():
 
 
 def test_a_parameter_without_a_usual_value_is_asked_for():
-    for name, key in (("draft & verify", "layers"), ("ngram", "after_match")):
+    for name, key in (("draft & verify", "layers"), ("ngram", "after_match"), ("SpecTr", "sequences")):
         with pytest.raises(ParameterError, match=f"{key} is missing.*{SYSTEM_OF[plain(name)].source[:5]}") as caught:
             simspec.simulate(Iid(alpha=0.7), scheme=name)
         assert caught.value.key == key
+    with pytest.raises(ParameterError, match=r"sequences is missing; allowed: 1 to 64, K; or widths .spectr: Sun"):
+        as_scheme({"type": "spectr", "sequences": None})
+    assert Schemes.make(type="spectr", widths=[2, 1]).sequences is None  # one shape stands instead of another
+    assert alike(Schemes.make(type="spectr", sequences=4), Tokens(rule="kseq", sequences=4, label="spectr"))
     found = simspec.simulate(Iid(alpha=0.7), scheme={"type": "ngram", "after_match": 0.5, "after_miss": 0.5}, kappa=3)
     assert alike(found.job.simulation.scheme, Lookup(after_match=0.5, after_miss=0.5, label="ngram"))
 
@@ -146,7 +172,7 @@ def test_a_scenario_file_keeps_the_name_and_runs_the_scheme(tmp_path):
     assert set(rows.scheme) == {"tree"}  # the canonical one
     assert list(dict.fromkeys(rows.scheme_label)) == ["Medusa", "ranks of my own"]
     assert [entry["type"] for entry in data.manifest["scenario"]["scheme"]] == ["Medusa", "medusa"]
-    meant = Tree(drafting="window", max_depth=4, misses=shares(COVERAGE_GREEDY))
+    meant = Tree(**MEDUSA)
     process = Position(alphas=(0.56, 0.57, 0.63, 0.75))
     assert rows.simulation_id[0] == Simulation(process, meant).id
     assert set(rows.mean_steps) == {1.0}
@@ -188,16 +214,34 @@ def test_a_shape_and_a_schedule_limit_kappa():
     assert as_scheme("sequoia").kappas[-2:] == (64, 128)
     assert as_scheme("llada").kappas == (127,)
     assert as_scheme({"type": "unmask", "steps": 20}).kappas == (19, 31, 63)
-    assert as_scheme("eagle2").kappas == (1, 2, 4, 8, 16, 32, 48, 50, 60, 64)
+    assert as_scheme("eagle2").kappas == (1, 2, 4, 8, 16, 32, 48, 50, 60)
+    assert as_scheme("medusa").kappas[-2:] == (32, 63)
+    assert as_scheme("tree").kappas[-2:] == (32, 64)
 
 
-def test_systems_on_tokens_run_on_a_token_chain():
-    rows = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]]
-    pair = {"type": "token_chain", "target": rows, "draft": [[0.4, 0.3, 0.3]] * 3}
-    for name in ("bild", "medusa typical", "medusa typical released"):
-        assert simspec.simulate(pair, kappa=3, windows=2000, scheme=name).to_pandas().mean_tokens[0] >= 1.0
+ROWS = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]]
+PAIR = {"type": "token_chain", "target": ROWS, "draft": [[0.4, 0.35, 0.25], [0.3, 0.4, 0.3], [0.2, 0.3, 0.5]]}
+
+
+@pytest.mark.parametrize("system", [own for own in SYSTEMS if own.scheme in ("tokens", "big_little")],
+                         ids=lambda system: system.names[0])  # fmt: skip
+def test_systems_on_tokens_run_on_a_token_chain(system):
+    scheme = as_scheme({"type": system.names[0], **NEEDS.get(system.names[0], {})})
+    rows = simspec.simulate(PAIR, kappa=system.kappas or 3, windows=2000, scheme=scheme).to_pandas()
+    assert (rows.mean_tokens >= 1.0).all()
     with pytest.raises(ParameterError, match="token"):
-        simspec.simulate(Iid(alpha=0.7), kappa=3, scheme="bild")
+        simspec.simulate(Iid(alpha=0.7), kappa=3, scheme=scheme)
+
+
+def test_medusas_code_takes_the_thresholds_of_its_paper():
+    """δ = √ε for both; its code takes the heads' likeliest tokens, of one step, and a greedy first token."""
+    paper, code = as_scheme("medusa typical"), as_scheme("medusa typical released")
+    for scheme in (paper, code):
+        assert (scheme.used_epsilon, scheme.used_delta) == (0.09, pytest.approx(0.3))
+    assert (paper.drafts, paper.drafting, paper.ends) == ("sampled", "depth", None)
+    assert (code.drafts, code.drafting, code.ends) == ("likeliest", "window", "greedy")
+    assert simspec.simulate(PAIR, kappa=4, windows=2000, scheme=code).to_pandas().mean_steps[0] == 1.0
+    assert as_scheme({"type": "medusa typical released", "widths": [2, 2, 1]}).nodes(3) == 10
 
 
 TABLE_1 = {
@@ -212,6 +256,16 @@ TABLE_1 = {
 @pytest.mark.parametrize(("kind", "coverage"), [("greedy", COVERAGE_GREEDY), ("stochastic", COVERAGE_STOCHASTIC)])
 def test_ranks_are_means_of_the_published_table(kind, coverage):
     assert coverage == pytest.approx([sum(column) / 500 for column in zip(*TABLE_1[kind], strict=True)])
+
+
+def test_medusas_ranks_are_those_of_its_file():
+    """medusa_acc.csv, train/medusa0_top1 … medusa3_top5 of 7b; what they recover falls with head and rank."""
+    assert COVERAGE_MEDUSA[0] == pytest.approx((0.56039, 0.67172, 0.72714, 0.75994, 0.77995), abs=5e-5)
+    assert COVERAGE_MEDUSA[3] == pytest.approx((0.14737, 0.22502, 0.27373, 0.31088, 0.33971), abs=5e-5)
+    assert all(len(head) == 5 and list(head) == sorted(head) for head in COVERAGE_MEDUSA)
+    second = [row[0] for row in MEDUSA["misses"]]
+    assert second == sorted(second, reverse=True)
+    assert all(list(row) == sorted(row, reverse=True) for row in MEDUSA["misses"])
 
 
 def test_shares_give_the_coverage_back():

@@ -398,3 +398,20 @@ def test_overlapped_drafts_have_an_exact_price_at_every_cost(scheme):
             )  # fmt: skip
             assert law.speedup(COSTS[0]) == pytest.approx(told.speedup, rel=1e-12)
     assert seen >= 5
+
+
+def test_what_failed_is_said_before_who_won(tmp_path):
+    """An exact run without the law of a large tree must not name a winner as if all had run."""
+    asked = {"name": "part", "method": "exact", "process": {"type": "iid", "alpha": 0.7}, "kappa": [8]}
+    sure = {"type": "hmm", "label": "sure", "P": [[0.4, 0.4, 0.2]] * 3, "alphas": [0.95, 0.65, 0.3]}
+    ways = [{"type": "eagle2"}, {"type": "chain"}, {"type": "tree", "misses": [0.4]}]
+    data = sweep(Scenario.from_dict({**asked, "process": [sure], "scheme": ways}), tmp_path / "part")
+    first, _, rest = data.summary().partition("\n")
+    assert first.endswith("1 simulation without numbers, see below")
+    assert "not simulated: dynamic_tree" in rest
+
+
+def test_a_label_that_no_process_has():
+    asked = {"name": "x", "process": {"type": "iid", "alpha": 0.7}, "scheme": [{"type": "chain", "process": "pair"}]}
+    with pytest.raises(ParameterError, match=r"no label of a \[\[process\]\]; none has a label"):
+        Scenario.from_dict(asked).simulations()

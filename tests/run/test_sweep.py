@@ -172,6 +172,20 @@ def test_places_that_cannot_be_used(tiny, tmp_path):
             read(tmp_path / place)
 
 
+def test_a_name_that_other_files_have_gets_a_folder_beside_them(tiny, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scenario = Scenario.from_dict(tiny)
+    taken = tmp_path / "results" / scenario.name
+    taken.mkdir(parents=True)
+    (taken / "README.md").write_text("x")
+    made = sweep(scenario)
+    assert made.path.name == f"{scenario.name}-run"
+    assert sweep(scenario).path == made.path
+    assert [entry.name for entry in taken.iterdir()] == ["README.md"]
+    (taken / "README.md").unlink()
+    assert sweep(scenario).path.name == scenario.name
+
+
 def test_a_corrupt_part_is_named(dataset):
     part = next((dataset.path / "estimates").glob("*.parquet"))
     part.write_bytes(b"rubbish")

@@ -138,18 +138,11 @@ def passes_to_unmask(length: int, p: float) -> tuple[dict[int, float], float]:
 
 def pearl_time(run: int, c_d: float, gamma: int, c0: float, pre_verify: bool) -> float:
     """Clock from one rejection to the next: ``run`` drafts are right, the one after them is wrong."""
-    clock, judged = 0.0, 0
-    if pre_verify:  # the first draft is judged by a pass that runs while its window is made
-        clock += max(c0, gamma * c_d)
-        if run == 0:
-            return clock
-        judged = gamma if gamma == 1 else 0
-    else:
-        clock += gamma * c_d
-    while run >= judged + gamma:  # a window is right: the next one is made meanwhile
+    clock, judged = (max(c0, gamma * c_d), 1) if pre_verify else (gamma * c_d, 0)  # the first window is made
+    while run >= judged:  # a pass over it, or over its last drafts and the first of the next, which is made meanwhile
         clock += max(c0, gamma * c_d)
         judged += gamma
-    return clock + c0
+    return clock
 
 
 def dsi_time(run: int, c_d: float, lookahead: int) -> float:

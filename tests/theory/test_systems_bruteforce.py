@@ -10,7 +10,8 @@ import systems_brute as brute
 
 from simspec import theory
 from simspec.advice.solve import solve
-from simspec.model import Cost, DraftTree
+from simspec.model import Cost, DraftTree, Iid
+from simspec.theory.stop_worth import stop_bounds
 
 CASES = range(50)
 EDGES = (0.0, 1.0, 0.5)
@@ -86,9 +87,6 @@ def test_no_listed_tree_is_better_or_faster(case: int) -> None:
     if by_depth:  # lists of one length, to list trees by
         width = min(map(len, levels))
         asked = levels = [row[:width] for row in levels]
-    if not sequential and nodes < len(levels[0]):  # rising ranks: see the defect below
-        levels = [sorted(row, reverse=True) for row in levels]
-        asked = levels if by_depth else levels[0]
     cost = a_cost(rng, 6)
 
     def price(many: int, deep: int, inner: float) -> float:
@@ -144,13 +142,13 @@ def test_a_draft_that_stops(case: int) -> None:
 def test_no_rule_of_any_kind_beats_the_best_threshold(case: int) -> None:
     rng = dice(4, case)
     size, kmax = int(rng.integers(1, 4)), int(rng.integers(1, 6))
-    values = [float(rng.choice([0.0, rng.random()], p=[0.2, 0.8])) for _ in range(size)]  # 1: see the defect below
+    values = [float(rng.choice([0.0, 1.0, rng.random()], p=[0.2, 0.2, 0.6])) for _ in range(size)]
     weights = a_law(rng, size, holes=0.0)
     cost = a_cost(rng, kmax, tables=False)
     theta, found = theory.best_threshold(values, weights, cost, kmax)
     best = brute.best_plan(values, weights, (cost.c_d + cost.c_v) / cost.c0, cost.c_r / cost.c0, kmax) / cost.c0
     assert found.speedup(cost) == pytest.approx(best, rel=1e-9)
-    own = theory.stopped_draft(values, weights, theta, kmax=kmax)
+    own = theory.stopped_draft(values, weights, theta or 0.0, kmax=kmax if theta is not None else 1)
     assert own.speedup(cost) == pytest.approx(best, rel=1e-9)  # and the threshold it names is that rule
 
 
@@ -302,24 +300,34 @@ def test_a_pool_token_by_token(case: int) -> None:
     assert found.agreement == pytest.approx(agreement, abs=1e-9)
 
 
-@pytest.mark.xfail(strict=True, reason="ranks beyond the number of nodes are cut off before they are looked at")
-def test_defect_a_later_rank_that_is_likelier() -> None:
+def test_a_later_rank_that_is_likelier() -> None:
+    """Exclusive siblings may be of any rank, sequential ones are the first."""
     assert theory.best_tree([0.2, 0.3], 1).mean_accepted == pytest.approx(0.3)
+    assert theory.best_tree([0.2, 0.3], 1).ranks == (2,)
+    assert theory.best_tree([0.2, 0.3], 1, siblings="sequential").mean_accepted == pytest.approx(0.2)
+    assert theory.best_accepted([0.1, 0.2, 0.3], 2) == pytest.approx([0.0, 0.3, 0.5])
+    assert theory.best_tree([[0.1, 0.2], [0.3, 0.6]], 2).ranks == (2, 2)
+    assert theory.fastest_tree([0.1, 0.0, 0.6], 1, Cost(c_d=0.1)).speedup == pytest.approx(1.6 / 1.1)
 
 
-@pytest.mark.xfail(strict=True, reason="no tree at all is priced without what drafting nothing costs")
-def test_defect_a_draft_table_that_does_not_start_at_nothing() -> None:
-    nothing = theory.fastest_tree([0.1], 2, Cost(draft_table=(0.5, 5.0, 9.0)))
+def test_no_tree_costs_what_drafting_nothing_costs() -> None:
+    cost = Cost(draft_table=(0.5, 5.0, 9.0))
+    nothing = theory.fastest_tree([0.1], 2, cost)
     assert nothing.tree.nodes == 0
     assert nothing.speedup == pytest.approx(1.0 / 1.5)
+    assert nothing.speedup == pytest.approx(theory.speedup(Iid(alpha=0.1), 0, cost))  # a chain of no drafts
 
 
-@pytest.mark.xfail(strict=True, reason="the threshold is cut at 1, which a product of 1 is not below")
-def test_defect_a_threshold_beside_a_sure_confidence() -> None:
+def test_one_draft_is_best_beside_a_sure_confidence() -> None:
+    """No product is below 1 there, so that only a limit of one draft says the rule."""
     values, weights, cost = [0.14, 1.0], [0.7, 0.3], Cost(c0=0.57, c_d=0.39)
     theta, best = theory.best_threshold(values, weights, cost, 5)
-    own = theory.stopped_draft(values, weights, theta, kmax=5)
+    assert theta is None
+    assert best.pmf_drafted == pytest.approx([0.0, 1.0])
+    own = theory.stopped_draft(values, weights, 0.0, kmax=1)
     assert own.speedup(cost) == pytest.approx(best.speedup(cost))
+    bounds = stop_bounds(values, weights, cost, 5)
+    assert (bounds.theta, bounds.most) == (0.0, 1)
 
 
 @pytest.mark.parametrize(

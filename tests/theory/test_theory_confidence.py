@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 
 import numpy as np
@@ -83,8 +84,47 @@ def test_many_drafts_of_many_values_have_few_products():
     found = stopped_draft(values, [1.0] * 10, theta=0.3, kmax=20)
     assert found.joint.sum() == pytest.approx(1.0)
     assert found.mean_drafted > found.mean_accepted
-    with pytest.raises(ParameterError, match="values has 10 entries, whose products are too many"):
-        stopped_draft(values, [1.0] * 10, theta=0.0, kmax=60)
+    with pytest.raises(ParameterError, match="values has 10 entries, whose products in 60 drafts are too many"):
+        stopped_draft(values, [1.0] * 10, theta=1e-20, kmax=60)
+
+
+@pytest.mark.parametrize(("theta", "kmin"), [(0.0, 0), (0.3, 1), (0.3, 7), (1e-9, 1), (0.61**12, 3), (1.0, 5)])
+def test_products_that_cannot_matter_are_not_followed(theta, kmin):
+    """Those sure to stay above θ, or already below it, are one state: the law is that of all products."""
+    values, weights, kmax = [0.95, 0.8, 0.61], [0.5, 0.3, 0.2], 12
+    found = stopped_draft(values, weights, theta, kmin=kmin, kmax=kmax)
+    drafted, open_ = np.zeros(kmax + 1), {(0, 0, 0): 1.0}  # by how often each value was drawn
+    for draft in range(1, kmax + 1):
+        grown = dict[tuple[int, ...], float]()
+        for counts, chance in open_.items():
+            for i, weight in enumerate(weights):
+                own = tuple(n + (i == j) for j, n in enumerate(counts))
+                grown[own] = grown.get(own, 0.0) + chance * weight
+        ends = {
+            own: draft == kmax
+            or (draft >= kmin and math.prod(v**n for v, n in zip(values, own, strict=True)) < theta * (1 - 1e-9))
+            for own in grown
+        }
+        drafted[draft] = sum(chance for own, chance in grown.items() if ends[own])
+        open_ = {own: chance for own, chance in grown.items() if not ends[own]}
+    assert found.pmf_drafted == pytest.approx(drafted, abs=1e-12)
+
+
+def test_a_long_draft_is_answered_or_refused_in_seconds():
+    values, weights = [0.95, 0.8, 0.61], [0.5, 0.3, 0.2]
+    assert stopped_draft(values, weights, 0.0, kmax=1000).mean_drafted == 1000.0
+    assert stopped_draft(values, weights, 0.3, kmax=1000).mean_drafted < 20.0
+    with pytest.raises(ParameterError, match="values has 30 entries, whose products in 1000 drafts are too many"):
+        stopped_draft(np.linspace(0.5, 0.999, 30), [1.0] * 30, 1e-30, kmax=1000)
+
+
+def test_weights_may_be_as_large_as_a_float_can_be(recwarn):
+    assert stopped_draft([0.9, 0.3], [1e308, 1e308], 0.5, kmax=3).mean_accepted == pytest.approx(
+        stopped_draft([0.9, 0.3], [1, 1], 0.5, kmax=3).mean_accepted
+    )
+    assert not recwarn.list
+    with pytest.raises(ParameterError, match="weights are no probabilities"):
+        stopped_draft([0.9, 0.3], [math.inf, 1], 0.5)
 
 
 def best_plan(values, law, rate, cost, kmax):

@@ -12,6 +12,7 @@ from simspec.advice.trees.rank_chances import RankChances, rank_chances
 from simspec.advice.trees.shapes import Shape
 from simspec.advice.trees.tree_costs import TreeCosts, tree_costs
 from simspec.model import Cost, ParameterError
+from simspec.model.process import KAPPA_LIMIT
 from simspec.theory.best_trees import accepted_by_depth, fastest_tree, fastest_trees
 from simspec.theory.ranges import check_whole
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from simspec.evidence.costs.round_costs import CostGrid, RoundCosts
 
-NODES_LIMIT = 256
+NODES_LIMIT = KAPPA_LIMIT
 """As many as a round may be simulated with."""
 NEAR = 1e-9
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -10,6 +9,7 @@ from typing import Any, Literal, cast
 from simspec.model import Iid, ParameterError, Position, Process, Survival
 from simspec.model.schemes import Tree
 from simspec.theory.best_trees import levels_of
+from simspec.theory.scheme_arguments import depth_rates
 from simspec.theory.tree_program import Siblings
 
 DEFAULT_ALPHA, DEFAULT_MISSES = 0.7, (0.4, 0.25, 0.1)
@@ -136,8 +136,7 @@ def _conditional(survival: Any) -> list[float]:
     """Rates of rank 1 by depth behind the chance that the first j drafts are all accepted."""
     if not isinstance(survival, (list, tuple)) or not survival:
         raise ParameterError("survival", f"survival = {survival!r} is no list; allowed: S_1, S_2, …")
-    curve = [1.0, *Survival(survival=tuple(survival)).survival]
-    return [after / before if before > 0.0 else 0.0 for before, after in itertools.pairwise(curve)]
+    return depth_rates(Survival(survival=tuple(survival)), len(survival))
 
 
 def _listed(key: str, value: Any) -> tuple[Rows, bool]:

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from simspec.claims.commands import check_place, ended, write_all
+from simspec.claims.commands import check_page, check_place, ended, write_all
 from simspec.claims.system_figures.page import COMMAND, HEADING, page, played
-from simspec.model import DatasetError
 from simspec.run import store
 from simspec.run.progress import Progress
 
@@ -29,10 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _write(folder: Path, quiet: bool) -> int:
-    place = folder / PAGE
     check_place(folder, COMMAND, lambda _: True)  # other files may lie there
-    if place.exists() and not place.read_text(encoding="utf-8", errors="replace").startswith(HEADING):
-        raise DatasetError(f"{place}: is not ours; allowed: a folder without it, or one that {COMMAND} wrote")
+    check_page(folder / PAGE, HEADING, COMMAND)
     began = time.monotonic()
     with Progress(quiet=quiet) as progress:
         table = played(progress=progress)

@@ -20,6 +20,7 @@ from simspec.claims.system_figures.row import (
 )
 from simspec.model import DraftTree, Position
 from simspec.model.schemes import Tree
+from simspec.model.schemes.systems_table import COVERAGE_MEDUSA
 from simspec.theory import TreeLaw
 
 Path = tuple[int, ...]
@@ -50,8 +51,7 @@ EAGLE2 = (
 EAGLE2_DEPTH = 6
 
 HEADS = {
-    "Vicuna-7B": ((0.5604, 0.6717, 0.7271, 0.7599, 0.7799), (0.3164, 0.4236, 0.4851, 0.5282, 0.5625),
-                  (0.2010, 0.2879, 0.3475, 0.3834, 0.4169), (0.1474, 0.2250, 0.2737, 0.3109, 0.3397)),
+    "Vicuna-7B": COVERAGE_MEDUSA,
     "Vicuna-13B": ((0.5939, 0.7053, 0.7578, 0.7925, 0.8161), (0.3397, 0.4400, 0.5068, 0.5465, 0.5803),
                    (0.2161, 0.3085, 0.3612, 0.4030, 0.4364), (0.1500, 0.2317, 0.2878, 0.3234, 0.3541)),
     "Vicuna-33B": ((0.6046, 0.7162, 0.7649, 0.7983, 0.8223), (0.3558, 0.4690, 0.5287, 0.5692, 0.5961),

@@ -26,14 +26,15 @@ FALSE_ALARM, NEAR = 1e-6, 0.02
 """Upper limit for the probability that any simulated row of a sound engine leaves its bound."""
 SUMMARY = """\
 Every prediction takes figures that a source publishes of a draft, and gives one that the source, or a benchmark,
-publishes of a round; nothing is tuned.  The models hold where the inputs describe the drafts that were run:
-Leviathan's expected column, multi-token prediction, chains of fixed K whose first two or three depths are known
-(EAGLE-3 at K = 3, vLLM by K), an adapted K once its rule is played, the wall times of Spec-Bench.  They miss where one
-number stands for what differs: texts (Leviathan's measured speed-ups, runs on code, K that follows confidence), ranks
-beyond the first (EAGLE's and Medusa's trees against top-1 rates), depths (a tree that thins out; SpecInfer's gain from
-width), and costs that no source tells (large drafts, the best K of Chinchilla, DISCO's oracle).  In all these cases the
-missing input is named.  Where it may be anything, the range it allows is given, and the published figure lies in it but
-for two: Sequoia's tokens, with a vector of another text, and DISCO on MBPP, whose runs are no independent ones."""
+publishes of a round; nothing is tuned.  The models hold where the inputs describe the drafts that were run: Leviathan's
+expected column, multi-token prediction, chains of fixed K whose first two or three depths are known (EAGLE-3 at K = 3,
+vLLM by K, heads side by side), an adapted K once its rule is played, the wall times of Spec-Bench, Sequoia's speed-ups
+at temperature 0.  They miss where one number stands for what differs: texts (Leviathan's measured speed-ups, runs on
+code, K that follows confidence, Sequoia's tokens), ranks beyond the first (EAGLE's and Medusa's trees against top-1
+rates), depths (a tree that thins out; SpecInfer's gain from width), and costs that no source tells (large drafts, the
+best K of Chinchilla, DISCO's oracle).  In all these cases the missing input is named.  Where it may be anything, the
+range it allows is given, and the published figure lies in it but for one: DISCO on MBPP, whose runs are no independent
+ones."""
 
 
 def played(rounds: int = ROUNDS, seed: int = SEED, progress: Progress | None = None) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -192,7 +192,3 @@ class Group:
     model: str
     rows: tuple[Predicted, ...]
     finding: str
-
-
-Maker = Callable[[], Sequence[Group]]
-"""What a module of rows offers."""

@@ -97,3 +97,10 @@ SPECULATORS = {
 LENGTHS = (("EAGLE-1", (2.10, 2.29, 2.39), 2.47), ("EAGLE-3", (2.36, 2.79, 3.08), 3.54))
 """Mean acceptance length of Llama-3.1-8B at K = 2, 3, 4, and at 7 (vLLM issue 20780)."""
 LENGTHS_LAST = 7
+
+HEADS_USED = (
+    ("code", (1.94, 2.78), 3.50, (1.85, 2.54), 3.05), ("Wikipedia", (1.88, 2.57), 3.12, (1.79, 2.35), 2.74),
+    ("books", (1.87, 2.56), 3.09, (1.77, 2.32), 2.67),
+)  # fmt: skip
+"""Text, tokens per pass with 2 and 3 of four heads side by side, with all 4, and the same of the speed-up."""
+HEADS_ALL = 4

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 from simspec import theory
-from simspec.claims.system_figures.row import TOKENS, UNIT, Given, Group, Played, Predicted, Span, chained, spread
+from simspec.claims.system_figures.row import (
+    SPEED,
+    TOKENS,
+    UNIT,
+    Given,
+    Group,
+    Played,
+    Predicted,
+    Span,
+    chained,
+    spread,
+)
 from simspec.claims.system_figures.shape_data import (
     ADAPTED_ALPHA,
     ADAPTED_KAPPA,
@@ -13,6 +26,8 @@ from simspec.claims.system_figures.shape_data import (
     ADAPTED_TURNS,
     ANSWERS,
     CHAINS,
+    HEADS_ALL,
+    HEADS_USED,
     LENGTHS,
     LENGTHS_LAST,
     SPECULATORS,
@@ -28,7 +43,7 @@ START, MORE, LESS = 5, 2, 1
 
 def groups() -> list[Group]:
     """Rows on shapes."""
-    return [_trees(), _chains(), _adapted(), _speculators(), _lengths()]
+    return [_trees(), _chains(), _adapted(), _speculators(), _lengths(), _heads()]
 
 
 def _alone(first: float, depth: int) -> Span:
@@ -149,4 +164,39 @@ def _lengths() -> Group:
     return Group(
         "vLLM by K", "vLLM issue 20780, Llama-3.1-8B, batch 1, mean acceptance length",
         "S_3 and S_4 from the lengths, the same factor from there on", tuple(rows), "Right within rounding.",
+    )  # fmt: skip
+
+
+def _all_heads(two: float, three: float) -> float:
+    """Tokens with a head more, if S_3 falls as S_2 did."""
+    first, second = two - 1.0, three - two
+    return three + second * second / first
+
+
+def _all_speed(four: float, two: float, three: float, fast: float, faster: float) -> float:
+    """Speed-up with a head more, which costs a pass what the one before it did."""
+    return four / (2.0 * three / faster - two / fast)
+
+
+def _heads() -> Group:
+    half, rows = UNIT[2] / 2, []
+    for text, (two, three), four, (fast, faster), fastest in HEADS_USED:
+        name, (first, second) = f"4 heads, 7B, {text}", (two - 1.0, three - two)
+        ends = [_all_heads(two + a, three + b) for a, b in product((-half, half), repeat=2)]
+        told = f"{two:.2f}, {three:.2f} tokens with 2 and 3 heads"
+        rows.append(
+            Predicted(name, told, TOKENS, Span(_all_heads(two, three), min(ends), max(ends)), four, UNIT[2],
+                      "S_3", Played(_rates(first, second, HEADS_ALL - 1), HEADS_ALL - 1))
+        )  # fmt: skip
+        given = four, two, three, fast, faster
+        ends = [_all_speed(*(x + side for x, side in zip(given, sides, strict=True)))
+                for sides in product((-half, half), repeat=len(given))]  # fmt: skip
+        rows.append(
+            Predicted(name, f"{told}, {four:.2f} with 4; ×{fast:.2f}, ×{faster:.2f}", SPEED,
+                      Span(_all_speed(*given), min(ends), max(ends)), fastest, UNIT[2], "what the last head costs")
+        )  # fmt: skip
+    return Group(
+        "Heads side by side", "Gloeckle et al. 2024, arXiv 2404.19737, Table S2 (2.5 of 3 drafts on code, ×3.0)",
+        "S_2/S_1 once more for the last head; each head costs a pass as much as the one before", tuple(rows),
+        "Right within rounding, tokens and speed-ups of all three texts."
     )  # fmt: skip

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from simspec.model.base import NonNegative, Probability
 from simspec.model.errors import ParameterError
+from simspec.model.loss import Loss
 from simspec.model.pool import Rows
 from simspec.model.rounds import DraftLaw, RoundTable
 from simspec.model.schemes.scheme import Scheme, Schemes
@@ -41,7 +42,7 @@ class BigLittle(Scheme):
 
     Notes
     -----
-    With thresholds the mark of a kind of round counts emitted tokens that are not the large model's likeliest one.
+    With thresholds emitted tokens that are not the large model's likeliest one count as lost; chances tell no tokens.
     Without drawing nothing is random: from every context a text runs into a cycle, and lanes begin in the contexts of
     the large model's own text, drawn from its laws.
 
@@ -91,6 +92,13 @@ class BigLittle(Scheme):
     @property
     def lossless(self) -> bool:
         return False
+
+    @property
+    def loses(self) -> Loss | None:
+        if not self.thresholds:
+            return None
+        own = ", some of which its own text has too since both models draw" if self.sampled else ""
+        return Loss(f"share of tokens that are not the large model's likeliest{own}")
 
     def rounds(self, draft: DraftLaw, kappa: int) -> RoundTable:
         if self.p_fallback is None:

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
 from simspec.model.process import KAPPA_LIMIT
+from simspec.model.rounds import DraftLaw
 from simspec.model.schemes.scheme import Scheme
 
 
@@ -95,3 +96,24 @@ def always_drafted(cost: Cost) -> Cost:
     (0.0, 0.1)
     """
     return cost if cost.draft_table is None else cost.changed(draft_table=(0.0, *cost.draft_table[1:]))
+
+
+def one_rate(draft: DraftLaw, kappa: int, unit: str) -> float:
+    """The rate of every draft, for schemes between whose windows or blocks stands no token of the target.
+
+    Raises
+    ------
+    ParameterError
+        Nothing is drafted, or rates are not measured or differ.
+
+    Examples
+    --------
+    >>> one_rate(DraftLaw(((0.5,),) * 2), 2, "windows")
+    0.5
+    """
+    rates = draft.rates(kappa)
+    if kappa < 1 or len(rates) < kappa:
+        raise ParameterError("kappa", f"kappa = {kappa} is out of range; allowed: 1 to the measured positions")
+    if len(set(rates)) > 1:
+        raise ParameterError("process", f"rates differ by position, but {unit} follow each other; allowed: iid")
+    return rates[0]

@@ -79,6 +79,11 @@ class DynamicTree(Scheme):
     depth: Annotated[int, Field(ge=1, le=64)] = Field(description="layers")
     confidences: tuple[Probability, ...] | None = Field(default=None, description="believed rates by hidden state")
 
+    @property
+    def kappas(self) -> tuple[int, ...]:
+        """A system is run up to its own budget of nodes."""
+        return self.within_budget(super().kappas)
+
     @model_validator(mode="after")
     def _fits(self) -> DynamicTree:
         if self.vectors is None:

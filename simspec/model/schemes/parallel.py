@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from simspec.model.cost import Cost
-from simspec.model.errors import ParameterError
 from simspec.model.rounds import DraftLaw, End, RoundTable
-from simspec.model.schemes.drafting import always_drafted
+from simspec.model.schemes.drafting import always_drafted, one_rate
 from simspec.model.schemes.scheme import Scheme, Schemes
 
 
@@ -38,13 +37,8 @@ class Parallel(Scheme):
         return always_drafted(cost)
 
     def rounds(self, draft: DraftLaw, kappa: int) -> RoundTable:
-        rates = draft.rates(kappa)
-        if kappa < 1 or len(rates) < kappa:
-            raise ParameterError("kappa", f"kappa = {kappa} is out of range; allowed: 1 to the measured positions")
-        if len(set(rates)) > 1:
-            raise ParameterError("process", "rates differ by position, but blocks follow each other; allowed: iid")
-        table = RoundTable()
-        for j, rate in enumerate(rates):
+        table, rate = RoundTable(), one_rate(draft, kappa, "blocks")
+        for j in range(kappa):
             # the pass before this block judges its first draft, the pass behind it the others
             lost = table.end(j, kappa, steps=kappa if j else 0, rejected=True)
             full: int | End = table.end(kappa, kappa, rejected=False, tokens=kappa, waits=False)

@@ -12,6 +12,7 @@ from simspec.model.base import Model
 from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError, did_you_mean, shown
 from simspec.model.forms import Rounds
+from simspec.model.loss import LOSSLESS, NOT_KNOWN, Loss
 from simspec.model.rounds import DraftLaw
 from simspec.model.schemes.systems_table import INSTEAD, SYSTEM_OF, SYSTEMS, System, plain
 
@@ -52,12 +53,22 @@ class Scheme(Model):
         ('good: every step has candidates (good = 1); the share of such steps is not published',)
         >>> Schemes.make(type="lookahead decoding", good=0.8).assumed
         ()
+        >>> own = Schemes.make(type="lookahead decoding", label="mine")
+        >>> len(Schemes.make(label="mine", **own.identity()).assumed)  # read back, without the name it was asked by
+        1
         """
-        if self.system is None:
+        system = self.system or self._alike
+        if system is None:
             return ()
-        usual = {key: field.default for key, field in type(self).model_fields.items()} | dict(self.system.keys)
-        told = self.system.assumed.items()
+        usual = {key: field.default for key, field in type(self).model_fields.items()} | dict(system.keys)
+        told = system.assumed.items()
         return tuple(f"{key}: {what}" for key, what in told if getattr(self, key) == usual[key])
+
+    @property
+    def _alike(self) -> System | None:
+        """The system with assumptions all of whose parameters it has, if it is labelled: a name leaves a label."""
+        named = (own for own in SYSTEMS if self.label and own.scheme == self.type and own.assumed and own.keys)
+        return next((own for own in named if all(getattr(self, key) == value for key, value in own.keys.items())), None)
 
     @property
     def pays(self) -> str:
@@ -75,6 +86,18 @@ class Scheme(Model):
         named = () if self.system is None else self.system.kappas
         return tuple(sorted({*self.usual_kappas, *named}))
 
+    def within_budget(self, kappas: tuple[int, ...]) -> tuple[int, ...]:
+        """Of these κ, numbers of nodes, those that the system which it is can verify: at most its own largest.
+
+        Examples
+        --------
+        >>> import simspec.model
+        >>> Schemes.make(type="medusa").within_budget((32, 63, 64)), Schemes.make(type="tree").within_budget((63, 64))
+        ((32, 63), (63, 64))
+        """
+        most = max(kappas if self.system is None or not self.system.kappas else self.system.kappas)
+        return tuple(kappa for kappa in kappas if kappa <= most)
+
     def priced(self, cost: Cost) -> Cost:
         """What its rounds pay where the draft is not priced by the cost alone; the cost itself in most schemes.
 
@@ -90,6 +113,23 @@ class Scheme(Model):
     def lossless(self) -> bool:
         """Whether the output follows the target's own law."""
         return True
+
+    @property
+    def loses(self) -> Loss | None:
+        """By which measure its output is worse; None where it is lossless, or where no measure is known."""
+        return None
+
+    @property
+    def loss_in_words(self) -> str:
+        """What tables say of it.
+
+        Examples
+        --------
+        >>> from simspec.model.schemes import BigLittle, Chain
+        >>> Chain().loss_in_words, BigLittle(p_fallback=0.1).loss_in_words
+        ('lossless', 'not known')
+        """
+        return LOSSLESS if self.lossless else str(self.loses or NOT_KNOWN)
 
     def rounds(self, draft: DraftLaw, kappa: int) -> Rounds:
         """The table of a round in which at most ``kappa`` tokens are drafted.
@@ -198,6 +238,9 @@ class Schemes:
         given = {key: value for key, value in keys.items() if key != "type"}
         replaced = {own for key in given for own in INSTEAD.get(key, ())}
         usual = {key: value for key, value in system.keys.items() if key not in replaced}
+        for key, allowed in system.asked.items():
+            if key not in replaced and given.get(key) is None:
+                raise ParameterError(key, f"{key} is missing; allowed: {allowed} ({kind}: {system.source})")
         try:
             scheme = found(**({"label": kind} | usual | given))
         except ParameterError as error:

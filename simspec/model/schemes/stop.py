@@ -75,8 +75,6 @@ class Stop(Scheme):
             most = len(draft.alphas)
             told = f"kappa = {kappa} is beyond the {most} measured positions; allowed: 0 ≤ kappa ≤ {most}"
             raise ParameterError("kappa", told)
-        if draft.marked and not self.submits:
-            raise ParameterError("submits", "submits = false where windows follow each other; allowed: fresh windows")
         table = RoundTable()
         if kappa == 0:
             table.add([(1.0, table.end(0, 0))])

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from simspec.model.base import Probability
 from simspec.model.chains import Row, check_stochastic, normalised
 from simspec.model.errors import ParameterError
+from simspec.model.loss import Loss
 from simspec.model.rounds import DraftLaw, RoundTable
 from simspec.model.schemes.drafting import Drafting
 from simspec.model.schemes.scheme import Schemes
@@ -20,12 +21,12 @@ from simspec.model.token_rules import (
     Judge,
     ahead,
     distinct,
-    entropy_threshold,
     in_turn,
     likeliest,
     matching,
     one_hot,
     transport,
+    typical_tokens,
 )
 from simspec.model.token_rules.rounds import Laws, Rows, TokenRounds, greedy_rows
 
@@ -110,6 +111,12 @@ class Tokens(Drafting):
     def lossless(self) -> bool:
         return self.rule not in LOSSY or (self.rule == "lenient" and self.lenience == 1.0)
 
+    @property
+    def loses(self) -> Loss | None:
+        if self.lossless:
+            return None
+        return Loss("distance in total variation between pairs of tokens here and in the target's text", counted=False)
+
     @model_validator(mode="after")
     def _fits(self) -> Tokens:
         for key, rule in _OWN.items():
@@ -139,7 +146,7 @@ class Tokens(Drafting):
         if many > 1 and self.rule not in OF_SEQUENCES:
             told = f'rule = "{self.rule}" has no meaning for several sequences'
             raise ParameterError("rule", f"{told}; allowed: {', '.join(OF_SEQUENCES)}, or widths")
-        if many > 1 and self.drafts == "likeliest":
+        if self.sequences is not None and self.drafts == "likeliest":
             raise ParameterError("drafts", 'drafts = "likeliest" makes all sequences the same; allowed: widths')
         if self.others and self.rule not in SEVERAL_LAWS:
             told = f'others has no meaning for rule = "{self.rule}", whose drafts have one law'
@@ -180,8 +187,7 @@ class Tokens(Drafting):
             return own.by_blocks(laws)
         if self.rule == "typical":
             ends = greedy_rows(target) if self.ends == "greedy" else target
-            least = [entropy_threshold(row, self.used_epsilon, self.used_delta) for row in target]
-            passes = [[own > one for own in row] for row, one in zip(target, least, strict=True)]
+            passes = [typical_tokens(row, self.used_epsilon, self.used_delta) for row in target]
             return own.by_levels(laws, passes, ends)
         judges: dict[str, Callable[[], Judge]] = {
             "rrs": lambda: in_turn(TURNS["rrs"]),
@@ -192,7 +198,9 @@ class Tokens(Drafting):
             "otm_wor": lambda: transport(unlike=True),
             "lenient": lambda: in_turn(partial(TURNS["lenient"], lenience=self.lenience)),
         }
-        return own.by_position(judges[self.rule](), laws, self.sequences)
+        return own.by_position(
+            judges[self.rule](), laws, self.sequences, alike=self.sequences is not None and not self.others
+        )
 
     @property
     def used_epsilon(self) -> float:

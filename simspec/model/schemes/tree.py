@@ -72,7 +72,7 @@ class Tree(Drafting):
         """A tree of given shape is run up to its size."""
         size = self._size()
         usual = super().kappas
-        return usual if size is None else (*(kappa for kappa in usual if kappa < size), size)
+        return self.within_budget(usual) if size is None else (*(kappa for kappa in usual if kappa < size), size)
 
     def _size(self) -> int | None:
         """Nodes of a given shape."""
@@ -89,6 +89,11 @@ class Tree(Drafting):
         given = [key for key in ("widths", "parents", "max_depth") if getattr(self, key) is not None]
         if len(given) > 1:
             raise ParameterError(given[1], f"{given[1]} beside {given[0]}; allowed: one of widths, parents, max_depth")
+        if self._by_depth and (self.max_depth or 0) > len(self.misses):
+            told = (
+                f"max_depth = {self.max_depth} is deeper than misses, which has {len(self.misses)} lists, one per depth"
+            )
+            raise ParameterError("max_depth", f"{told}; allowed: 1 to {len(self.misses)}, or more lists")
         if (self.parents is None) != (self.ranks is None) or len(self.parents or ()) != len(self.ranks or ()):
             raise ParameterError("ranks", "ranks and parents do not match; allowed: one rank and one parent per node")
         if self.widths == ():
@@ -99,10 +104,21 @@ class Tree(Drafting):
                 raise ParameterError(key, f"{key} adds up to {sum(row):g}; allowed: at most 1, the misses of rank 1")
         if self.parents is not None:
             self._check_shape(self.parents, self.ranks or ())
-        widest = max(self.widths or self.ranks or (1,))
-        if not self._by_depth and len(self.misses) + 1 < widest:
-            raise ParameterError("misses", f"misses has no entry for rank {widest}; allowed: one per rank from 2 on")
+        self._check_ranks()
         return self
+
+    def _check_ranks(self) -> None:
+        """Raise unless every rank of a given shape has a share, at its depth if there is a list per depth."""
+        rows, widest = self._rows(), list(self.widths or ())
+        if self.parents is not None:
+            depths, widest = [0], [1] * len(self.parents)
+            for parent, rank in zip(self.parents, self.ranks or (), strict=True):
+                depths.append(depths[parent] + 1)
+                widest[depths[parent]] = max(widest[depths[parent]], rank)
+        for depth, width in enumerate(widest if self._by_depth else [max(widest, default=1)]):
+            if depth < len(rows) and len(rows[depth]) + 1 < width:
+                key = f"misses[{depth}]" if self._by_depth else "misses"
+                raise ParameterError(key, f"{key} has no entry for rank {width}; allowed: one per rank from 2 on")
 
     @staticmethod
     def _check_shape(parents: tuple[int, ...], ranks: tuple[int, ...]) -> None:
@@ -166,13 +182,13 @@ class Tree(Drafting):
         return parents, ranks
 
     def _grown(self, draft: DraftLaw, kappa: int) -> tuple[list[int], list[int]]:
-        """Node by node by the chance to reach it; of equal ones the shallower, then the one made first."""
+        """Node by node by the chance to reach it; of ones equal but for rounding the shallower, then the first made."""
         rates = draft.rates(kappa)
         deepest = min(kappa, self.max_depth or kappa, len(rates))
         if self._by_depth:
             deepest = min(deepest, len(self._rows()))
         parents, ranks = list[int](), list[int]()
-        open_: list[tuple[float, int, int, int]] = []  # −chance, depth, parent, rank
+        open_: list[tuple[float, int, int, int, float]] = []  # −chance without its last digits, depth, parent, rank
 
         def offer(parent: int, reached: float, depth: int, rank: int) -> None:
             """The child of this rank: sequential siblings are drafted in order, and each waits for the one before."""
@@ -182,19 +198,20 @@ class Tree(Drafting):
                 if self.siblings == "sequential":
                     for before in chances[: rank - 1]:
                         own *= 1.0 - before
-                heapq.heappush(open_, (-reached * own, depth, parent, rank))
+                chance = reached * own
+                heapq.heappush(open_, (-float(f"{chance:.11e}"), depth, parent, rank, chance))
 
         reach = [1.0]
         if deepest > 0:
             offer(0, 1.0, 1, 1)
         while open_ and len(parents) < kappa:
-            chance, depth, parent, rank = heapq.heappop(open_)
+            _, depth, parent, rank, chance = heapq.heappop(open_)
             parents.append(parent)
             ranks.append(rank)
-            reach.append(-chance)
+            reach.append(chance)
             offer(parent, reach[parent], depth, rank + 1)
             if depth < deepest:
-                offer(len(parents), -chance, depth + 1, 1)
+                offer(len(parents), chance, depth + 1, 1)
         return parents, ranks
 
     def drafts(self, draft: DraftLaw, kappa: int) -> DraftTree:

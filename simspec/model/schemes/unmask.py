@@ -10,6 +10,7 @@ from pydantic import Field
 from simspec.model.base import Probability
 from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
+from simspec.model.loss import Loss
 from simspec.model.rounds import DraftLaw, RoundTable
 from simspec.model.schemes.drafting import undrafted
 from simspec.model.schemes.scheme import Scheme, Schemes
@@ -25,8 +26,8 @@ class Unmask(Scheme):
     Every mask that is left gets a confidence of its own in every pass.  The process says its law: one rate is the
     chance that a mask is confident; an ``hmm`` with equal rows has the confidences ``alphas``, and ``tau`` says which
     count as confident.  Nothing is verified and nothing rejected: a pass that fills m masks emits m tokens and counts
-    as m − 1 accepted.  Speed says nothing of quality; a proxy for it, no measure, is the mark of a kind of round:
-    tokens filled in though they were not confident (κ ≥ 1).
+    as m − 1 accepted.  Speed says nothing of quality; a proxy for it, no measure, is counted as lost: tokens filled in
+    though they were not confident.
 
     Parameters
     ----------
@@ -42,10 +43,10 @@ class Unmask(Scheme):
     Examples
     --------
     >>> table = Unmask().rounds(DraftLaw(((0.5,),)), 1)
-    >>> [(kind.tokens, kind.start, kind.mark) for kind in table.kinds], table.first
+    >>> [(kind.tokens, kind.start, kind.lost) for kind in table.kinds], table.first
     ([(1, 1, 1), (1, 1, 0), (2, 0, 0), (1, 0, 1), (1, 0, 0)], [(0.5714285714285714, 0), (0.42857142857142855, 1)])
     >>> table = Unmask(steps=2).rounds(DraftLaw(((0.5,),) * 2), 2)
-    >>> [(kind.tokens, kind.start, kind.mark) for kind in table.kinds]
+    >>> [(kind.tokens, kind.start, kind.lost) for kind in table.kinds]
     [(2, 1, 0), (2, 1, 1), (2, 1, 2), (1, 0, 0), (1, 0, 1)]
     """
 
@@ -66,11 +67,18 @@ class Unmask(Scheme):
     def lossless(self) -> bool:
         return False
 
+    @property
+    def loses(self) -> Loss:
+        below = "that were not confident" if self.tau is None else f"whose confidence was below {self.tau:g}"
+        return Loss(f"share of tokens filled in {below}", proxy=True)
+
     def priced(self, cost: Cost) -> Cost:
         return undrafted(cost)
 
     def rounds(self, draft: DraftLaw, kappa: int) -> RoundTable:
-        chance = self._confident(draft) if kappa else 1.0
+        if draft.tokens is not None:
+            draft.rates(kappa)  # says that tokens have no rates
+        chance = self._confident(draft) if kappa or draft.alphas else 1.0
         return _by_confidence(kappa, chance) if self.steps is None else self._by_schedule(kappa, chance, self.steps)
 
     def _confident(self, draft: DraftLaw) -> float:
@@ -88,7 +96,8 @@ class Unmask(Scheme):
             )
         if self.tau is None:
             raise ParameterError("tau", "tau is missing; it says which confidences of the process count as confident")
-        return sum(share for share, own in zip(draft.first, draft.alphas[0], strict=True) if own >= self.tau)
+        sure = sum(share for share, own in zip(draft.first, draft.alphas[0], strict=True) if own >= self.tau)
+        return min(sure, 1.0)
 
     def _by_schedule(self, kappa: int, chance: float, steps: int) -> RoundTable:
         """State t is pass t of a block; it fills k of the masks left, of which all beyond the confident are unsure."""
@@ -105,7 +114,7 @@ class Unmask(Scheme):
             unsure = [sum(law[filled:]), *(law[filled - u] for u in range(1, filled + 1))]
             start = (step + 1) % steps
             ends = [
-                table.end(filled - 1, kappa, steps=0, rejected=False, start=start, mark=u) for u in range(filled + 1)
+                table.end(filled - 1, kappa, steps=0, rejected=False, start=start, lost=u) for u in range(filled + 1)
             ]
             table.add(list(zip(unsure, ends, strict=True)))
             left -= filled
@@ -126,7 +135,7 @@ def _by_confidence(kappa: int, chance: float) -> RoundTable:
             visits[filled + tokens] += visits[filled] * share
             start = (filled + tokens) % length
             unsure = int(confident == 0)
-            end = table.end(tokens - 1, kappa, steps=0, rejected=False, tokens=tokens, start=start, mark=unsure)
+            end = table.end(tokens - 1, kappa, steps=0, rejected=False, tokens=tokens, start=start, lost=unsure)
             outcomes.append((share, end))
         table.add(outcomes)
     passes = sum(visits[:length])

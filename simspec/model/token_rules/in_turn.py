@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from simspec.model.token_rules.positions import Judge, Then
-from simspec.model.token_rules.walk import Outcomes, Row, Walk, minus, scaled
+from simspec.model.token_rules.walk import Outcomes, Row, Walk, minus, scaled, typical_tokens
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,7 @@ def _kept(owed: Row, law: Row) -> list[float]:
 
 def rejection(p: Row, laws: Sequence[Row]) -> Turns:
     """Speculative sampling draft by draft, each rejection leaving the residual target to the next."""
-    chances, owed = list[list[float]](), list(p)
-    for law in laws:
-        chances.append(_kept(owed, law))
-        owed = scaled(minus(owed, law))
-    return Turns(chances, owed)
+    return lenient(p, laws, 1.0)
 
 
 def k_seq(p: Row, laws: Sequence[Row], rho: float | None = None) -> Turns:
@@ -67,6 +63,19 @@ def lenient(p: Row, laws: Sequence[Row], lenience: float) -> Turns:
     return Turns(chances, owed)
 
 
+def typical(p: Row, laws: Sequence[Row], epsilon: float, delta: float, residual: bool = False) -> Turns:
+    """A draft is kept if the target finds it typical; else a token of the target, or of its residual, is drawn.
+
+    Examples
+    --------
+    >>> typical([0.5, 0.5, 0.0], [[0.2, 0.2, 0.6]], epsilon=0.3, delta=0.4)
+    Turns(chances=[[1.0, 1.0, 0.0]], left=[0.5, 0.5, 0.0])
+    """
+    left = minus(p, laws[-1]) if residual else list(p)
+    keeps = [float(kept) for kept in typical_tokens(p, epsilon, delta)]
+    return Turns([keeps] * len(laws), left if any(left) else list(p))
+
+
 TURNS: dict[str, Callable[..., Turns]] = {
     "rrs": rejection,
     "kseq": k_seq,
@@ -76,7 +85,7 @@ TURNS: dict[str, Callable[..., Turns]] = {
 
 
 def in_turn(make: Callable[[Row, Sequence[Row]], Turns], remember: bool = False) -> Judge:
-    """A rule of turns; ``remember`` if a token that was rejected may be kept as a later draft."""
+    """A rule of turns; ``remember`` if a token that was rejected may be kept as a later draft (drafts of one law)."""
     made: dict[Hashable, Turns] = {}  # the same laws stand at many places
 
     def judge(walk: Walk, place: Hashable, p: Row, laws: Sequence[Row], then: Then) -> Outcomes:
@@ -92,7 +101,7 @@ def in_turn(make: Callable[[Row, Sequence[Row]], Turns], remember: bool = False)
 
         def weigh(i: int, drawn: tuple[int, ...], token: int) -> Outcomes:
             same = tuple(j for j, other in enumerate(drawn) if other == token)
-            so_far = (*drawn, token) if remember else ()
+            so_far = tuple(sorted((*drawn, token))) if remember else ()  # of one law: in which order is no matter
             return walk.either(
                 turns.chances[i][token],
                 lambda: then(token, (*same, i), i + 1),

@@ -24,10 +24,15 @@ def settle(
     laws: Sequence[Row],
     every: bool,
     onward: Callable[[int, tuple[int, ...]], int | End],
+    alike: bool = False,
 ) -> Then:
-    """Draw what was not drawn: which drafts are the emitted token?  All are asked if ``every``, else one is enough."""
+    """Draw what was not drawn: which drafts are the emitted token?  All are asked if ``every``, else one is enough.
+
+    Where drafts are ``alike`` in law, how many they are is all that matters: the first so many stand for them.
+    """
 
     def then(token: int, matched: tuple[int, ...], undrawn: int) -> int | End:
+        matched = tuple(range(len(matched))) if alike else matched
         if undrawn == len(laws) or (matched and not every):
             return onward(token, matched)
         return walk.state(

@@ -12,6 +12,8 @@ from functools import partial
 
 from simspec.model.chains import closed_classes
 from simspec.model.errors import ParameterError
+from simspec.model.long_run import long_run
+from simspec.model.round_starts import start_moves
 from simspec.model.rounds import End, RoundTable
 from simspec.model.token_rules.blocks import block
 from simspec.model.token_rules.levels import Path, typical_levels
@@ -51,7 +53,7 @@ class TokenRounds:
     unseen: bool = False
     paths: bool = False
 
-    def by_position(self, judge: Judge, laws: Laws, sequences: int | None = None) -> RoundTable:
+    def by_position(self, judge: Judge, laws: Laws, sequences: int | None = None, alike: bool = False) -> RoundTable:
         """Position by position.
 
         Parameters
@@ -62,6 +64,8 @@ class TokenRounds:
             (context that the drafts know, depth, sequences that agree) → laws of the drafts there.
         sequences : int, optional
             How many sequences are drafted, from the root to the end; if left out, every node has drafts of its own.
+        alike : bool
+            Whether they are of one law, so that how many of them agree with the path is all there is to know.
         """
         walk = Walk("kappa")
         every = sequences is not None
@@ -79,7 +83,7 @@ class TokenRounds:
                 left = tuple(live[i] for i in matched) if every else ()
                 return walk.state((further, depth + 1, left), lambda: node(further, depth + 1, left))
 
-            return judge(walk, here, self.target[context], own, settle(walk, here, own, every, onward))
+            return judge(walk, here, self.target[context], own, settle(walk, here, own, every, onward, alike))
 
         return self._rooted(walk, lambda path: node(path, 0, tuple(range(sequences or 0))))
 
@@ -136,7 +140,7 @@ class TokenRounds:
         for context in range(len(self.target)):
             walk.state(("root", context), partial(root, context))
         table = walk.done(len(self.target))
-        law = start_law(table, len(self.target), self.levels)
+        law = first_contexts(table, len(self.target), self.levels)
         table.first = [(chance, context) for context, chance in enumerate(law)]
         return table
 
@@ -156,7 +160,7 @@ def spelt(mark: int, tokens: int, vocabulary: int) -> list[int]:
     return out[::-1]
 
 
-def start_law(table: RoundTable, contexts: int, levels: int) -> list[float]:
+def first_contexts(table: RoundTable, contexts: int, levels: int) -> list[float]:
     """Long-run law of the contexts in which rounds start, from the table itself.
 
     Raises
@@ -164,43 +168,12 @@ def start_law(table: RoundTable, contexts: int, levels: int) -> list[float]:
     ParameterError
         Rounds that start in different contexts stay apart for ever.
     """
-    import numpy as np  # here, since no other model needs it
-
-    mass = {context: np.eye(contexts)[context] for context in range(contexts)}
-    step = np.zeros((contexts, contexts))  # row: the start that follows, column: the start
-    for state, outcomes in enumerate(table.states):
-        here = mass.pop(state)
-        for chance, to in outcomes:
-            if isinstance(to, End):
-                step[table.kinds[to.kind].start] += chance * here
-            elif to in mass:
-                mass[to] = mass[to] + chance * here
-            else:
-                mass[to] = chance * here
-    rows = step.T / step.sum(axis=0)[:, None]
-    closed = closed_classes(tuple(map(tuple, rows.tolist())))
+    rows = start_moves(table, contexts)
+    closed = closed_classes(tuple(map(tuple, rows)))
     if len(closed) > 1:
         told = f"kappa = {levels} lets rounds start at the same tokens for ever, by where the text began"
         raise ParameterError("kappa", f"{told}; allowed: another kappa, or a text that does not repeat itself")
-    own = sorted(closed[0])
-    return _long_run(rows[np.ix_(own, own)].tolist(), own, contexts)
-
-
-def _long_run(left: list[list[float]], own: list[int], states: int) -> list[float]:
-    """Law of one closed class; states are removed one by one, so that nothing cancels."""
-    for k in range(len(own) - 1, 0, -1):
-        leaving = sum(left[k][:k])
-        for i in range(k):
-            left[i][k] /= leaving
-            for j in range(k):
-                left[i][j] += left[i][k] * left[k][j]
-    law = [1.0]
-    for k in range(1, len(own)):
-        law.append(sum(law[i] * left[i][k] for i in range(k)))
-    out = [0.0] * states
-    for state, share in zip(own, law, strict=True):
-        out[state] = share / sum(law)
-    return out
+    return long_run(rows, sorted(closed[0]))
 
 
 def greedy_rows(target: Rows) -> list[list[float]]:

@@ -40,7 +40,7 @@ class Walk:
         """The state in which ``known`` is known; ``outcomes`` is called once, when the table is done."""
         if known not in self._numbers:
             if len(self._numbers) >= STATES_LIMIT:
-                told = f"{self.key} takes over {STATES_LIMIT:,} states to play"
+                told = f"{self.key} as large as this takes over {STATES_LIMIT:,} states to play"
                 raise ParameterError(self.key, f"{told}; allowed: fewer drafts or tokens")
             self._numbers[known] = len(self._open)
             self._open.append(outcomes)
@@ -161,6 +161,18 @@ def entropy_threshold(law: Row, epsilon: float, delta: float) -> float:
     0.2
     """
     return min(epsilon, delta * math.exp(math.fsum(own * math.log(own) for own in law if own > 0.0)))
+
+
+def typical_tokens(law: Row, epsilon: float, delta: float) -> list[bool]:
+    """Whether each token's chance is above that; rounding alone does not lift one above.
+
+    Examples
+    --------
+    >>> typical_tokens([0.2] * 5, 1.0, 1.0), typical_tokens([0.75, 0.25], 0.3, 0.5)
+    ([False, False, False, False, False], [True, False])
+    """
+    least = entropy_threshold(law, epsilon, delta) * (2.0 - SURE)
+    return [own > least for own in law]
 
 
 def ahead(rows: Sequence[Row], levels: int) -> list[list[list[float]]]:
