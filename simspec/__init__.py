@@ -3,9 +3,8 @@
 The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `solve`, `phase`,
 `sample_tokens`, `write_report`; from an engine's log to a decision `fit`, `fit_processes`, `costs`, `explain`,
 `recommend`, `export`, `ab`, `convert`, `gate_trips`, `plan_tree`; the acceptance processes, `Cost`, `RowProcess` with
-`register_process` for a process of your own, and `Scheme` with `register_scheme` and
-`exact_law` for a way to draft.  Everything is
-imported when first used, so that ``import simspec`` is immediate.
+`register_process` for a process of your own, and `Scheme` with `register_scheme` and `exact_law` for a way to draft.
+Everything is imported when first used, so that ``import simspec`` is immediate.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from simspec.kernels.entries import entry_points
 from simspec.model.schemes import Schemes
+from simspec.theory.own_laws import OWN_LAWS
 
 ROOT = Path(__file__).parent.parent
 DOCUMENT = ROOT / "CONTRIBUTING.md"
@@ -17,6 +18,8 @@ def test_the_scheme_from_nothing_runs_and_prints_what_it_says():
         failed, tried = doctest.testfile(str(DOCUMENT), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     finally:
         Schemes.table.pop("hedged", None)
+        for own in [own for own in OWN_LAWS if own.__name__ == "Hedged"]:
+            del OWN_LAWS[own]
     assert tried >= 9
     assert failed == 0
 

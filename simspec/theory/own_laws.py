@@ -14,7 +14,8 @@ from simspec.theory.scheme_means import SchemeLaw
 OwnLaw = Callable[[Any, list[float], int], SchemeLaw]
 OWN_LAWS: dict[type[Scheme], OwnLaw] = {}
 """Scheme of a user → its law, from the scheme, rates by depth and κ."""
-_AROUND = "simspec."
+_ALIKE = ("iid", "position", "survival", "markov")
+"""Processes whose windows are alike where they start afresh, so that rates by depth say all."""
 
 
 def exact_law(kind: type[Scheme]) -> Callable[[OwnLaw], OwnLaw]:
@@ -52,7 +53,7 @@ def exact_law(kind: type[Scheme]) -> Callable[[OwnLaw], OwnLaw]:
     1.5
     >>> _ = OWN_LAWS.pop(Twice)
     """
-    if kind.__module__.startswith(_AROUND):
+    if kind.__module__.startswith("simspec.model."):
         name = kind.model_fields["type"].default
         raise ParameterError("type", f"type = {name!r} has its exact law; allowed: a scheme of your own")
 
@@ -63,8 +64,8 @@ def exact_law(kind: type[Scheme]) -> Callable[[OwnLaw], OwnLaw]:
     return add
 
 
-def own_law(scheme: Scheme, process: Process, kappa: int, alike: bool) -> SchemeLaw:
-    """The means that a user's law gives; ``alike``: whether windows of the process are.
+def own_law(scheme: Scheme, process: Process, kappa: int) -> SchemeLaw:
+    """The means that a user's law gives.
 
     Raises
     ------
@@ -75,7 +76,7 @@ def own_law(scheme: Scheme, process: Process, kappa: int, alike: bool) -> Scheme
     if law is None:
         told = f"type = {scheme.type!r} has no exact route"
         raise ParameterError("scheme.type", f"{told}; simulate it (simspec run), or register one (simspec.exact_law)")
-    if not alike:
+    if process.type not in _ALIKE or process.unit != "window":
         told = f"the exact law of {scheme.type} is for windows that are alike, which those of {process.type} are not"
         raise ParameterError("process.type", f"{told}; allowed: iid, position, survival, markov with fresh windows")
     found = law(scheme, depth_rates(process, kappa), kappa)

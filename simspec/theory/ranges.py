@@ -112,7 +112,7 @@ def check_whole(key: str, value: float, low: int, high: float = math.inf) -> Non
     ...
     simspec.model.errors.ParameterError: kappa = 2.5 is not a whole number; allowed: 0 ≤ kappa ≤ 1000
     """
-    if not isinstance(value, Integral):
+    if isinstance(value, bool) or not isinstance(value, Integral):
         allowed = f"{low} ≤ {key} ≤ {high}" if high < math.inf else f"{key} ≥ {low}"
         raise ParameterError(key, f"{key} = {shown(value)} is not a whole number; allowed: {allowed}")
     if high < math.inf:

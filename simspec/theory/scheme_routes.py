@@ -49,7 +49,7 @@ from simspec.theory.scheme_arguments import (
     tree_of,
 )
 from simspec.theory.scheme_means import SchemeLaw, by_length
-from simspec.theory.scheme_rows import alike, over_rows
+from simspec.theory.scheme_rows import over_rows
 from simspec.theory.self_drafts import draft_steps, drafted_law, heads_price, layers_price
 from simspec.theory.text_routes import big_little_scheme, copy_scheme, ngram_pool_scheme, pool_scheme
 from simspec.theory.token_walks import token_means
@@ -86,7 +86,7 @@ def scheme_law(scheme: Scheme, process: Process, kappa: int) -> SchemeLaw:
     (1.8256, 2.2075)
     """
     if type(scheme) not in SCHEME_LAWS:
-        return own_law(scheme, process, kappa, alike(process))
+        return own_law(scheme, process, kappa)
     known = over_rows(scheme, process, kappa, scheme_law)
     return SCHEME_LAWS[type(scheme)](scheme, process, kappa) if known is None else known
 

@@ -308,11 +308,6 @@ ROW_ROUTES: dict[tuple[str, str], Callable[[Any, Scheme, int, Ask], SchemeLaw]] 
 """(type, independent unit) → means over rows."""
 
 
-def alike(process: Process) -> bool:
-    """Whether all windows of a process are alike, so that rates by depth say all."""
-    return (process.type, process.unit) not in ROW_ROUTES and not isinstance(process, RowProcess)
-
-
 def over_rows(scheme: Scheme, process: Process, kappa: int, ask: Ask) -> SchemeLaw | None:
     """Long-run means of a scheme on a process whose windows are not alike; None if they are.
 

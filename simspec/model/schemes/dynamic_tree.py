@@ -109,8 +109,10 @@ class DynamicTree(Scheme):
         if not 1 <= many <= VECTORS_LIMIT or not all(vectors):
             raise ParameterError("vectors", f"vectors has {many} lists, or an empty one; allowed: 1 to {VECTORS_LIMIT}")
         weights, acceptance = self.weights or (1.0,) * many, self.acceptance or vectors
-        if len(weights) != many or sum(weights) == 0.0:
-            raise ParameterError("weights", f"weights has {len(weights)} entries; allowed: {many}, not all of them 0")
+        if len(weights) != many:
+            raise ParameterError("weights", f"weights has {len(weights)} entries; allowed: {many}, one per vector")
+        if sum(weights) == 0.0:
+            raise ParameterError("weights", "weights are all 0; allowed: at least one above 0")
         if [len(row) for row in acceptance] != [len(row) for row in vectors]:
             raise ParameterError("acceptance", "acceptance has another shape than vectors; allowed: an entry for each")
         for key, rows in (("vectors", vectors), ("acceptance", acceptance)):
