@@ -127,6 +127,8 @@ def _costs(args: argparse.Namespace) -> dict[str, Any]:
     load = () if args.at is None else numbers("at", [args.at])
     if len(load) > 2:
         raise ParameterError("at", f"--at {args.at} is not BATCH or BATCH,CONTEXT")
+    if load and all(own == (None, None) for own in grid.loads):
+        raise ParameterError("at", f"--at {args.at}: {args.costs} tells of no load; leave --at out")
     try:
         cost = grid.at(*load)
     except ParameterError as error:
