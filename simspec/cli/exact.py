@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simspec.cli.common import add_json, number, numbers, scheme_keys, whole
 from simspec.cli.cost_options import COSTS, DEFAULT_DRAFT_COST
 from simspec.cli.pair_options import EXAMPLE, EXAMPLE_NOTE, add_pair, pair_from
+
+if TYPE_CHECKING:
+    from simspec.advice.exact import ExactAnswer
+    from simspec.advice.scheme_answer import SchemeAnswer
 
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
@@ -75,34 +79,44 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def do(args: argparse.Namespace) -> int:
-    """Answer on one screen."""
-    from simspec.api import exact
+    """Answer on one screen; what takes longer than a moment is said on stderr."""
     from simspec.cli.common import print_json
-    from simspec.model.errors import ParameterError
+    from simspec.run.progress import Progress
 
-    costs = {key: getattr(args, key) for _, key, _, _ in COSTS}
-    scheme = None if args.scheme is None else scheme_keys(*args.scheme)
-    notes = list[str]()
-    try:
-        answer = exact(_process(args), costs, args.kappa_max, scheme)
-    except ParameterError as error:
-        if error.key != "process" or "token_chain" not in error.message:
-            raise
-        flag = _rates_given(args)
-        if flag:
-            told = f"{error.message}, from --target-rows and --draft-rows, without {flag}"
-            raise ParameterError("process", told) from None
-        answer, notes = exact({"type": "token_chain", **EXAMPLE}, costs, args.kappa_max, scheme), [EXAMPLE_NOTE]
+    with Progress() as progress:
+        progress.say("working out exact values")
+        answer, notes = _answer(args)
+        out = answer.to_dict() if args.json else {}
+        text = "" if args.json else str(answer)
     if args.json:
-        out = answer.to_dict()
         print_json(out | {"notes": [*out.get("notes", []), *notes]} if notes else out)
     else:
-        print(answer)
+        print(text)
         if args.c_d is DEFAULT_DRAFT_COST:
             notes.append("the draft cost c_d = 0.1 is the default; measure yours and pass --draft-cost")
         if notes:
             print("", *notes, sep="\n")
     return 0
+
+
+def _answer(args: argparse.Namespace) -> tuple[ExactAnswer | SchemeAnswer, list[str]]:
+    """The answer, and what must stand below it: that an example stands in for tokens which nobody gave."""
+    from simspec.api import exact
+    from simspec.model.errors import ParameterError
+
+    costs = {key: getattr(args, key) for _, key, _, _ in COSTS}
+    scheme = None if args.scheme is None else scheme_keys(*args.scheme)
+    try:
+        return exact(_process(args), costs, args.kappa_max, scheme), []
+    except ParameterError as error:
+        if error.key != "process" or "token_chain" not in error.message:
+            raise
+        flag = _rates_given(args)
+        if flag:
+            tokens = 'type = "token_chain"'
+            told = error.message.replace(tokens, f"{tokens}, from --target-rows and --draft-rows, without {flag}")
+            raise ParameterError("process", told) from None
+        return exact({"type": "token_chain", **EXAMPLE}, costs, args.kappa_max, scheme), [EXAMPLE_NOTE]
 
 
 def _rates_given(args: argparse.Namespace) -> str:

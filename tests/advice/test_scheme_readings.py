@@ -62,7 +62,20 @@ def test_a_schedule_is_asked_from_its_least_block_on():
     ("words", "says"),
     [
         (["pool", "--alpha", ".6"], "from --target-rows and --draft-rows, without --alpha"),
+        (["bild", "--alpha", ".6"], "and --draft-rows, without --alpha; or p_fallback, a chance"),
         (["pool", "--target-rows", ".5,.5"], "--draft-rows is missing; it goes with --target-rows"),
+        (
+            ["tokens", "rule=rrs_wor", "widths=4"],
+            "widths asks for 4 different drafts of a law of 3; allowed: at most 3",
+        ),
+        (
+            ["tokens", "rule=otm_wor", "widths=4"],
+            "widths asks for 4 different drafts of a law of 3; allowed: at most 3",
+        ),
+        (
+            ["dynamic_tree", "breadth=3", "depth=2"],
+            "allowed: 1 to 1, the ranks with a chance (misses has those of ranks 2, 3, …)",
+        ),
         (["pool", "--target-rows", ".5,.5", "--draft-rows", ".3,.3,.4"], "target[0] has 2 entries"),
         (["pool", "--target-rows", ".5,.5", "--draft-rows", ".3,.7", "--rho", ".1"], "beside --rho"),
         (["tree", "misses=.4", "misses=.2"], "misses is given twice"),
@@ -129,3 +142,30 @@ def test_every_scheme_says_what_kappa_is():
 
     shipped = {kind for kind, scheme in Schemes.table.items() if scheme.__module__.startswith(own.__name__)}
     assert shipped == set(WHAT_KAPPA_IS)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [
+            "exact",
+            "--scheme",
+            "tree",
+            "misses=.4,.2",
+            "--drift",
+            ".9,.3",
+            "--tokens",
+            "64",
+            "--kappa-max",
+            "20",
+            "--json",
+        ],
+        ["tree", "--ranks", ".5,.2,.1", "--nodes", "200", "--json"],
+    ],
+)
+def test_an_answer_that_takes_long_says_so_on_stderr_alone(words, monkeypatch, capsys):
+    monkeypatch.setattr("simspec.run.progress.TICK", 0.01)
+    assert main(words) == 0
+    out, err = capsys.readouterr()
+    json.loads(out)
+    assert "exact values" in err or "best trees" in err

@@ -122,3 +122,38 @@ def test_a_folder_is_shown_without_the_package_that_made_it(registered, tmp_path
     assert rows[0] == rows[1] != []
     pytest.importorskip("matplotlib")
     assert main(["report", str(folder), "-o", str(tmp_path / "page.html")]) == 0
+
+
+def test_a_class_that_cannot_be_a_scheme_is_refused_where_it_is_registered():
+    """A class without a type used to be known by none, and broke the message of every later wrong type."""
+    known = dict(Schemes.table)
+    nameless = type("Nameless", (simspec.Scheme,), {"rounds": AllOrNone.rounds})
+    idle = type("Idle", (simspec.Scheme,), {"__annotations__": {"type": str}, "type": "idle"})
+    taken = type("Taken", (AllOrNone,), {"__annotations__": {"type": str}, "type": "Spec-Dec++"})
+    for kind, said in ((nameless, "Nameless has no type"), (idle, "Idle has no rounds"), (taken, "taken by a system")):
+        with pytest.raises(simspec.ParameterError, match=said):
+            simspec.register_scheme(kind)
+    with pytest.raises(simspec.ParameterError, match="Nameless has no type"):
+        simspec.register_process(type("Nameless", (simspec.RowProcess,), {}))
+    assert Schemes.table == known
+    with pytest.raises(simspec.ParameterError, match="is unknown"):
+        simspec.simulate(simspec.Iid(alpha=0.5), scheme="hegded")
+
+
+def _nothing(scheme, draft, kappa):
+    simspec.RoundTable().end(accepted=0, drafted=kappa)
+
+
+def _too_much(scheme, draft, kappa):
+    table = simspec.RoundTable()
+    table.add([(1.0, table.end(accepted=kappa + 3, drafted=kappa))])
+    return table
+
+
+@pytest.mark.parametrize(
+    ("rounds", "said"), [(_nothing, "returned NoneType"), (_too_much, "keeps more than it drafts")]
+)
+def test_a_round_that_is_none_is_said(rounds, said):
+    own = type("Own", (AllOrNone,), {"rounds": rounds})
+    with pytest.raises(simspec.ParameterError, match=said):
+        simspec.simulate(simspec.Iid(alpha=0.7), kappa=[2], windows=1000, scheme=own())
