@@ -127,9 +127,11 @@ def copy_law(
     check_whole("match_min", match_min, 1, match_max)
     if which not in ("earliest", "latest"):
         raise ParameterError("which", f'which = {which!r} is unknown; allowed: "earliest" or "latest"')
-    if len(rows) > 1 and memory > np.log(STATES_LIMIT) / np.log(len(rows)):
+    most = int(np.log(STATES_LIMIT) / np.log(len(rows))) if len(rows) > 1 else memory
+    if memory > most:
+        told = f"memory = {memory} makes {len(rows)}^{memory} texts"
         raise ParameterError(
-            "memory", f"memory = {memory} makes {len(rows)}^{memory} texts; allowed: at most {STATES_LIMIT:,}"
+            "memory", f"{told}, more than an exact answer can list; allowed: memory ≤ {most} with {len(rows)} tokens"
         )
     draft = {
         text: _copy(text, kappa, match_max, match_min, which)
