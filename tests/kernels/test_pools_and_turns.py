@@ -9,7 +9,7 @@ from simspec import theory
 from simspec.kernels import play, twin
 from simspec.kernels.lower_schemes import scheme_form
 from simspec.kernels.words import LANES, stream_keys
-from simspec.model import Cost, TokenChain
+from simspec.model import Cost, ParameterError, TokenChain
 from simspec.model.draft_laws import draft_law
 from simspec.model.schemes import Copy, Lookup, NgramPool, Pool
 
@@ -222,3 +222,17 @@ def test_runs_of_matches_against_two_chances(scheme, rows, kappa, two_states):
         own = Lookup(after_match=law.after_match, after_miss=law.after_miss)
         assert theory.matched_share(own.after_match, own.after_miss) == pytest.approx(law.p_match)
         assert law.mean_matched_run / (law.mean_matched_run + law.mean_missed_run) == pytest.approx(law.p_match)
+
+
+@pytest.mark.parametrize("tokens", [2, 3, 5])
+def test_the_memory_that_is_offered_can_be_listed(tokens):
+    """The message names the largest memory with an exact answer: it is answered, one more is refused."""
+    even = ((1.0 / tokens,) * tokens,) * tokens
+    with pytest.raises(
+        ParameterError, match=rf"256 makes {tokens}\^256 texts.*memory ≤ \d+ with {tokens} tokens"
+    ) as told:
+        theory.copy_law(even, 1, 256)
+    most = int(str(told.value).split("≤ ")[1].split()[0])
+    assert theory.copy_law(even, 1, most).joint.sum() == pytest.approx(1.0)
+    with pytest.raises(ParameterError, match="more than an exact answer can list"):
+        theory.copy_law(even, 1, most + 1)

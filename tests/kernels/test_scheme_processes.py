@@ -276,6 +276,7 @@ def test_no_exact_answer_where_nothing_can_be_played():
         (Unmask(), text, 0, "process"),
         (Lookup(after_match=0.8, after_miss=0.3), text, 3, "process"),
         (Stop(theta=0.5, submits=False), HIDDEN[1], 3, "submits"),
+        (Stop(theta=0.5, submits=False), BetaMixture(alpha=0.6, rho=0.2), 1, "process.type"),
         (Ahead(pre_verify=True), Iid(alpha=0.7), 0, "kappa"),
         (Parallel(), Iid(alpha=0.7), 0, "kappa"),
     ):
