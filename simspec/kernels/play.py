@@ -16,6 +16,7 @@ from simspec.kernels.forms import Dense, Form, FreshRow, Policy, Replay, Request
 from simspec.kernels.grow import count_grown
 from simspec.kernels.lower_schemes import Grown, Machine, SchemeForm, TokenPool
 from simspec.kernels.machine import count_kinds
+from simspec.kernels.policies import RULES
 from simspec.kernels.pool import count_pool
 from simspec.kernels.steps import count_steps
 from simspec.kernels.tally import SUMS, Tally, fold
@@ -26,6 +27,7 @@ _NO_LEVELS = np.zeros(0, np.int32)
 _HOME = np.zeros(LANES, np.int32)
 _NO_URN = np.zeros(0)
 _UNRECORDED = np.zeros((3, 0, LANES), np.int32)
+_NO_MARKS, _NO_SNAPS = np.zeros(0, np.int64), np.zeros((0, 1), np.int32)
 _ROOM = 2**14
 """Rounds per lane for which there is always room; before more are listed they are counted."""
 
@@ -161,20 +163,23 @@ def _rows(form: Any, *where: Any) -> Tally:
 
 def _loop(
     form: Form, keys: np.ndarray, chunk: int, lanes: int, quota: int, kappa: int, policy: Policy | None,
-    raw: np.ndarray = _UNRECORDED,
+    raw: np.ndarray = _UNRECORDED, marks: np.ndarray = _NO_MARKS, snaps: np.ndarray = _NO_SNAPS,
 ) -> tuple[Tally, int]:  # fmt: skip
     """Tally of a chunk by the general loop, and rounds in lock step."""
     chosen = policy or Policy(lowest=kappa, highest=kappa)
     longest = max(kappa, chosen.highest)
     process, ends = _LOOP_ARGUMENTS[type(form)](form, chunk, lanes, longest)
     own = loop.no_policy() if chosen.own is None else loop.own_policy(chosen.own)
+    rule = loop.compiled_rule(RULES[chosen.rule])
     kind = loop.OWN if chosen.own is not None else loop.FIXED if policy is None else loop.HEURISTIC
-    numbers = np.array([chosen.up, chosen.down, chosen.lowest, longest], np.int32)
+    kind = loop.RULE if chosen.rule else kind
+    numbers = np.array([chosen.up, chosen.down, chosen.lowest, longest, chosen.keeps, chosen.random], np.int32)
     sums, histogram = np.zeros((lanes, len(SUMS)), np.int64), np.zeros((longest + 1, longest + 1), np.int64)
-    discarded = np.zeros(LANES, np.int64)
-    choice = (np.int32(kappa), kind, numbers, own)
-    played = loop.kernel()(keys, chunk, lanes, quota, *process, *ends, *choice, sums, histogram, discarded, raw)
-    return Tally(kappa, sums, histogram), played
+    discarded, flips = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
+    choice = (np.int32(kappa), kind, numbers, own, rule, chosen.figures, chosen.initial)
+    out = (sums, histogram, discarded, flips, raw, marks, snaps)
+    played = loop.kernel()(keys, chunk, lanes, quota, *process, *ends, *choice, *out)
+    return Tally(kappa, sums, histogram, flips=flips[:lanes] if policy else flips[:0]), played
 
 
 def _row_arguments(

@@ -10,6 +10,7 @@ import numpy as np
 from simspec.kernels.cells import CELL_BITS, CELLS, PER_WORD
 from simspec.kernels.forms import Dense, Ends, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
 from simspec.kernels.lower_schemes import Grown, Machine, SchemeForm, TokenPool
+from simspec.kernels.policy_twin import RULE_TWINS, policy_word
 from simspec.kernels.pool_twin import pool_counts
 from simspec.kernels.tally import SUMS, Tally, fold
 from simspec.kernels.words import GENERATORS, GOLD, LANES, MIX_1, MIX_2
@@ -214,6 +215,7 @@ def play(
         form = form.requests(chunk, lanes, policy.highest if policy else kappa)
     longest = max(kappa, policy.highest) if policy else kappa
     sums, histogram = np.zeros((lanes, len(SUMS)), np.int64), np.zeros((longest + 1, longest + 1), np.int64)
+    flips = np.zeros(lanes if policy else 0, np.int64)
     for lane in range(lanes):
         player = _Lane(form, keys, chunk, lane, kappa, policy)
         if isinstance(form, (Requests, Urn)):
@@ -224,7 +226,8 @@ def play(
                 player.play_round()
         sums[lane] = [player.sums[name] for name in SUMS]
         histogram += player.histogram
-    return Tally(kappa, sums, histogram)
+        flips[lane:][:1] = player.flips
+    return Tally(kappa, sums, histogram, flips=flips)
 
 
 class _Lane:
@@ -239,11 +242,21 @@ class _Lane:
         self.words = lane_words(keys, chunk, lane)
         word = next(self.words)
         self.row = _first_above(word, form.start) if isinstance(form, Rows) else 0
-        self.kappa, self.memory = kappa, np.zeros((4, 1))
+        self.lane, self.played, self.flips = LANES * chunk + lane, 0, 0
+        self._forget()
         longest = max(kappa, policy.highest) if policy else kappa
         self.longest = longest
         self.sums = dict.fromkeys(SUMS, 0)
         self.histogram = np.zeros((longest + 1, longest + 1), np.int64)
+
+    def _forget(self) -> None:
+        """The first κ, and the state of a policy at its start."""
+        self.kappa = self.last = self.first_kappa
+        if self.policy is None:
+            return
+        self.memory = np.array(self.policy.initial, float)[:, None]
+        if self.policy.rule:
+            self.rule = RULE_TWINS[self.policy.rule](self.policy.figures.tolist(), self.policy.initial.tolist())
 
     def play_request(self, form: Requests | Urn, number: int) -> None:
         """One output sequence from its first token to its last."""
@@ -258,7 +271,9 @@ class _Lane:
 
     def _begin(self, form: Requests | Urn, number: int) -> int:
         address = self.address + number
-        self.kappa, self.memory, self.hits, self.examined = self.first_kappa, np.zeros((4, 1)), 0, 0
+        self.hits, self.examined = 0, 0
+        if number == 0 or self.policy is None or not self.policy.keeps:
+            self._forget()
         self.row = self.offset
         if isinstance(form, Requests) and form.classes.size:
             self.row += _first_above(aside_word(self.keys, address, 0) >> 32, form.classes)
@@ -272,13 +287,16 @@ class _Lane:
         accepted = min(run, drafted)
         self._enter(drafted, accepted, accepted + 1 if left is None else min(accepted + 1, left))
         full = accepted == drafted
+        self.flips += self.kappa != self.last
+        self.last = self.kappa
         if isinstance(self.form, Rows):
             self.row = int(self.form.on_full[self.row] if full else self.form.on_reject[self.row])
         if isinstance(self.form, Urn):
             self.hits += accepted
             self.examined += accepted + (not full)
         if self.policy is not None:
-            self._choose(self.policy, accepted, full)
+            self._choose(self.policy, drafted, accepted)
+        self.played += 1
         return accepted
 
     def _thresholds(self, longest: int) -> np.ndarray:
@@ -301,8 +319,12 @@ class _Lane:
             run += min(word, _MOST) * under < over
         return run
 
-    def _choose(self, policy: Policy, accepted: int, full: bool) -> None:
-        if policy.own is None:
+    def _choose(self, policy: Policy, drafted: int, accepted: int) -> None:
+        full = accepted == drafted
+        if policy.rule:
+            word = policy_word(self.keys.tolist(), self.lane, self.played) if policy.random else 0
+            self.kappa = self.rule.after(self.kappa, drafted, accepted, word)
+        elif policy.own is None:
             self.kappa += policy.up if full else policy.down
         else:
             kappa = np.array([self.kappa], np.int32)

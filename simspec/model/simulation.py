@@ -6,25 +6,19 @@ import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any
 
-from simspec.model.base import Model
 from simspec.model.carried_rounds import process_rounds
 from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
 from simspec.model.forms import Rounds
 from simspec.model.identity import canonical_json
+from simspec.model.policies.fixed import Fixed
+from simspec.model.policies.policy import Policy
 from simspec.model.process import Process
 from simspec.model.rounds import RoundKind
 from simspec.model.schemes.chain import Chain
 from simspec.model.schemes.scheme import Scheme
-
-
-class Fixed(Model):
-    """Policy: the same κ in every round."""
-
-    type: Literal["fixed"] = "fixed"
-
 
 _CHAIN, _FIXED = Chain(), Fixed()
 
@@ -42,7 +36,7 @@ class Simulation:
 
     process: Process
     scheme: Scheme = _CHAIN
-    policy: Fixed = _FIXED
+    policy: Policy = _FIXED
 
     @property
     def chained(self) -> bool:
@@ -52,7 +46,7 @@ class Simulation:
     @property
     def fresh(self) -> bool:
         """Whether windows are counted as independent units, one run of the longest draft holding every κ."""
-        return self.chained and self.process.unit == "window"
+        return self.chained and self.process.unit == "window" and not self.policy.adapts
 
     def rounds(self, kappa: int) -> Rounds:
         """How a round of the scheme goes on this process.
@@ -92,7 +86,8 @@ class Simulation:
 
     def __str__(self) -> str:
         plain = isinstance(self.scheme, Chain) and not self.scheme.parameters()
-        return str(self.process) if plain else f"{self.scheme} on {self.process}"
+        own = str(self.process) if plain else f"{self.scheme} on {self.process}"
+        return f"{own}, {self.policy}" if self.policy.adapts else own
 
     @functools.cached_property
     def id(self) -> str:
@@ -120,7 +115,7 @@ def _check_price(kind: RoundKind, cost: Cost) -> None:
 
 
 @functools.lru_cache(maxsize=64)
-def _canonical(part: Scheme | Fixed) -> str:
+def _canonical(part: Scheme | Policy) -> str:
     return canonical_json(part.identity())
 
 
