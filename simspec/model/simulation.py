@@ -21,6 +21,8 @@ from simspec.model.schemes.chain import Chain
 from simspec.model.schemes.scheme import Scheme
 
 _CHAIN, _FIXED = Chain(), Fixed()
+PER_DRAFT = ("gaussian_copula_ar1", "hmm", "token_chain")
+"""Processes whose hidden state moves with every draft: their rounds are played at one κ only."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class Simulation:
 
     def check(self, kappas: Sequence[int], costs: Sequence[Cost]) -> None:
         """Raise `ParameterError` unless every round of the scheme can be played and priced; chains are checked by κ."""
+        if self.policy.adapts:
+            self._check_policy(costs)
         if self.chained:
             return
         costs = [self.scheme.priced(cost) for cost in costs]
@@ -75,6 +79,21 @@ class Simulation:
                     raise error.under("cost") from None
                 own = error.key not in ("kappa", "process", "process.type", "scheme")
                 raise error.under("scheme") if own else error from None
+
+    def _check_policy(self, costs: Sequence[Cost]) -> None:
+        """Raise `ParameterError` unless κ can change between the rounds of this process, and each κ has a price."""
+        if not self.chained:
+            told = f"policy {self.policy.type} chooses the length of a chain, and {self.scheme.type} is none"
+            raise ParameterError("policy", f"{told}; allowed: no [scheme] but chain")
+        if self.process.type in PER_DRAFT or self.process.type == "trace":
+            told = f"policy {self.policy.type} needs rounds whose law is known when they start; {self.process.type}"
+            raise ParameterError("policy", f"{told} has none; allowed: another process, or no [policy]")
+        try:
+            self.process.check_kappa(self.policy.longest)
+            for cost in costs:
+                self.scheme.priced(cost).check_kappa(self.policy.longest)
+        except ParameterError as error:
+            raise ParameterError("policy", f"{error.message} (longest draft of {self.policy.type})") from None
 
     def identity(self) -> dict[str, Any]:
         """What the id is the hash of."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simspec.kernels.tally import Tally
 from simspec.model import Cost, Process, Scenario, Scheme, Simulation
+from simspec.model.policies import Policy
 from simspec.run.best_table import with_interval
 from simspec.run.engine import Job, run_jobs
 from simspec.run.known import Laws, laws_of
@@ -95,15 +96,18 @@ def run_single(
     threads: int | None = None,
     method: str = "simulate",
     scheme: Scheme | None = None,
+    policy: Policy | None = None,
 ) -> SimulationResult:
     """Simulate one process at one cost; every argument is checked as in a scenario file."""
     asked = {"name": "one", "process": {"type": "iid", "alpha": 0.5}, "kappa": kappas, "method": method}
     scenario = Scenario.from_dict({**asked, "windows": windows, "seed": seed, "level": level})
     process.check_method(scenario.method)
-    simulation = Simulation(process) if scheme is None else Simulation(process, scheme)
+    own: dict[str, Any] = {} if scheme is None else {"scheme": scheme}
+    own |= {} if policy is None else {"policy": policy.told((cost,))}
+    simulation = Simulation(process, **own)
     chosen = scenario.kappas_for(simulation)
     simulation.check(chosen, [cost])
-    if simulation.chained:
+    if simulation.chained and not simulation.policy.adapts:
         simulation.scheme.priced(cost).check_kappa(max(chosen))
     job = Job(simulation, chosen, scenario.windows, scenario.seed, method=scenario.method)
     if scenario.method == "exact":

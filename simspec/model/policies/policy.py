@@ -54,6 +54,12 @@ class Policy(Model):
         """
         return self
 
+    def parameters(self) -> dict[str, Any]:
+        """The parameters without the type, for tables."""
+        own = self.identity()
+        del own["type"]
+        return own
+
     def identity(self) -> dict[str, Any]:
         own = {key: getattr(self, key) for key in type(self).model_fields if key != "label"}
         plain = super().identity() | {key: value.identity() for key, value in own.items() if isinstance(value, Model)}
@@ -140,7 +146,7 @@ class Policies:
         --------
         >>> import simspec.model
         >>> print(Policies.make(type="heuristic", first=5, highest=20))
-        heuristic(first = 5, lowest = 1, highest = 20, keeps = false, up = 2, down = 1)
+        heuristic(first = 5, lowest = 1, highest = 20, keeps = False, up = 2, down = 1)
         """
         kind = keys.get("type")
         if kind is None:
