@@ -229,6 +229,8 @@ class Policy:
         Whether κ and state outlive a request.
     random : bool
         Whether the pass reads a word per lane and round.
+    strict : bool
+        Whether a κ out of bounds is an error, instead of being moved to the nearest bound.
     """
 
     up: int = 0
@@ -241,3 +243,4 @@ class Policy:
     initial: np.ndarray = field(default_factory=lambda: np.zeros(4))
     keeps: bool = False
     random: bool = False
+    strict: bool = False

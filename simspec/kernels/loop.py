@@ -38,6 +38,8 @@ def play_rounds(
 ):  # fmt: skip
     """Play ``quota`` rounds per lane, or requests if they have lengths; returns the rounds played in lock step.
 
+    −r is returned where the policy asked for a κ out of bounds after round r, counted from 1.
+
     Parameters
     ----------
     keys, chunk, playing
@@ -64,7 +66,7 @@ def play_rounds(
         Whether the last drafts of a request are cut to what is still needed.
     kappa, policy, numbers
         First κ; `FIXED`, `HEURISTIC`, `OWN` or `RULE`; (change after a full round, after another, lowest, highest,
-        whether κ and state outlive a request, whether the rule is random).
+        whether κ and state outlive a request, whether the rule is random, whether a κ out of bounds ends play).
     own, rule
         A user's pass, and one of `simspec.kernels.policies`.
     figures, initial : float64
@@ -127,6 +129,8 @@ def play_rounds(
         if policy != FIXED:
             if policy == OWN:
                 own(lanes[DRAFT:DRAFTED], lanes[ACCEPTED:FULL], lanes[FULL:PLACE], memory)
+                if numbers[6] != 0 and out_of_bounds(lanes, nowhere, numbers[2], numbers[3]):
+                    return -(played + 1)
             elif policy == RULE:
                 if numbers[5] != 0:
                     draw_words(keys, chunk, played, words)
@@ -263,6 +267,16 @@ def count_flips(lanes, nowhere):
         moved = np.int32(lanes[DRAFT + lane] != lanes[LAST + lane]) & np.int32(lanes[HOME + lane] != nowhere)
         lanes[FLIPS + lane] = np.int32(lanes[FLIPS + lane] + moved)
         lanes[LAST + lane] = lanes[DRAFT + lane]
+
+
+@njit
+def out_of_bounds(lanes, nowhere, lowest, highest):
+    """Whether an unfinished lane asks for a κ that it may not."""
+    found = False
+    for lane in range(LANES):
+        kappa = lanes[DRAFT + lane]
+        found |= lanes[HOME + lane] != nowhere and (kappa < lowest or kappa > highest)
+    return found
 
 
 @njit

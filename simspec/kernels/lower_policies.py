@@ -17,6 +17,7 @@ from simspec.model.policies import (
     Gate,
     Goodput,
     Heuristic,
+    OwnPolicy,
     Policy,
     Rolling,
     Schedule,
@@ -40,6 +41,8 @@ def policy_form(policy: Policy) -> tuple[PolicyForm, int]:
     ParameterError
         The policy reads prices and knows none, or a price table ends too early.
     """
+    if isinstance(policy, OwnPolicy):
+        return _own(policy), policy.begins
     return _LOWERINGS[type(policy)](policy), policy.begins
 
 
@@ -193,6 +196,17 @@ def _thompson(policy: Thompson) -> PolicyForm:
 
 def _gate(policy: Gate) -> PolicyForm:
     return _form(policy, "gate", np.array([policy.rounds, policy.least]), np.zeros(3))
+
+
+def _own(policy: OwnPolicy) -> PolicyForm:
+    return PolicyForm(
+        lowest=policy.lowest,
+        highest=policy.highest,
+        own=type(policy).choose,
+        initial=np.array(policy.start(), float),
+        keeps=policy.keeps,
+        strict=True,
+    )
 
 
 def _form(policy: Any, rule: str, figures: np.ndarray, initial: np.ndarray, random: bool = False) -> PolicyForm:

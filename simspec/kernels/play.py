@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from simspec.kernels.pool import count_pool
 from simspec.kernels.steps import count_steps
 from simspec.kernels.tally import SUMS, Tally, fold
 from simspec.kernels.words import LANES
+from simspec.model import ParameterError
 
 _NEVER, _ALWAYS = 0, 2**32
 _NO_LEVELS = np.zeros(0, np.int32)
@@ -173,13 +174,31 @@ def _loop(
     rule = loop.compiled_rule(RULES[chosen.rule])
     kind = loop.OWN if chosen.own is not None else loop.FIXED if policy is None else loop.HEURISTIC
     kind = loop.RULE if chosen.rule else kind
-    numbers = np.array([chosen.up, chosen.down, chosen.lowest, longest, chosen.keeps, chosen.random], np.int32)
+    numbers = np.array(
+        [chosen.up, chosen.down, chosen.lowest, longest, chosen.keeps, chosen.random, chosen.strict], np.int32
+    )
     sums, histogram = np.zeros((lanes, len(SUMS)), np.int64), np.zeros((longest + 1, longest + 1), np.int64)
     discarded, flips = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
     choice = (np.int32(kappa), kind, numbers, own, rule, chosen.figures, chosen.initial)
     out = (sums, histogram, discarded, flips, raw, marks, snaps)
-    played = loop.kernel()(keys, chunk, lanes, quota, *process, *ends, *choice, *out)
+    try:
+        played = loop.kernel()(keys, chunk, lanes, quota, *process, *ends, *choice, *out)
+    except Exception as error:  # only a user's own pass raises
+        _play_again(form, keys, chunk, lanes, quota, kappa, chosen, f"{type(error).__name__}: {error}")
+    if played < 0:
+        rounds = min(quota, -played) if isinstance(form, (FreshRow, Rows)) else quota
+        _play_again(form, keys, chunk, lanes, rounds, kappa, chosen, f"a κ out of bounds in round {-played}")
     return Tally(kappa, sums, histogram, flips=flips[:lanes] if policy else flips[:0]), played
+
+
+def _play_again(
+    form: Form, keys: np.ndarray, chunk: int, lanes: int, quota: int, kappa: int, policy: Policy, told: str
+) -> NoReturn:  # fmt: skip
+    """Play a chunk in the twin, which names lane, round and state of what went wrong in a user's pass."""
+    from simspec.kernels import twin
+
+    twin.play(form, keys, chunk, lanes, quota, kappa, policy)
+    raise ParameterError("policy", f"policy fails compiled and not in plain Python ({told}); chunk {chunk}")
 
 
 def _row_arguments(

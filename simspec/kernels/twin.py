@@ -14,6 +14,7 @@ from simspec.kernels.policy_twin import RULE_TWINS, policy_word
 from simspec.kernels.pool_twin import pool_counts
 from simspec.kernels.tally import SUMS, Tally, fold
 from simspec.kernels.words import GENERATORS, GOLD, LANES, MIX_1, MIX_2
+from simspec.model import ParameterError
 
 _MASK = 2**64 - 1
 _MOST = 2**32 - 2  # the highest word counts as the one below it, so that the threshold 2³² − 1 stands for certainty
@@ -327,10 +328,23 @@ class _Lane:
         elif policy.own is None:
             self.kappa += policy.up if full else policy.down
         else:
-            kappa = np.array([self.kappa], np.int32)
-            policy.own(kappa, np.array([accepted], np.int32), np.array([full], np.int32), self.memory)
-            self.kappa = int(kappa[0])
+            self._ask(policy, drafted, accepted)
         self.kappa = min(max(self.kappa, policy.lowest), self.longest)
+
+    def _ask(self, policy: Policy, drafted: int, accepted: int) -> None:
+        """What a user's own pass says; it is told where and why if that is no κ."""
+        before, kappa = self.memory[:, 0].tolist(), np.array([self.kappa], np.int32)
+        where = f"round {self.played + 1} of lane {self.lane}, κ = {self.kappa}, {accepted} of {drafted} accepted"
+        allowed = f"allowed: {policy.lowest} to {self.longest}"
+        try:
+            assert policy.own is not None
+            policy.own(kappa, np.array([accepted], np.int32), np.array([accepted == drafted], np.int32), self.memory)
+        except Exception as error:
+            told = f"policy raises {type(error).__name__} ({error}) after {where}, state {before}"
+            raise ParameterError("policy", f"{told}; {allowed}") from error
+        if policy.strict and not policy.lowest <= kappa[0] <= self.longest:
+            raise ParameterError("policy", f"policy asks for κ = {kappa[0]} after {where}, state {before}; {allowed}")
+        self.kappa = int(kappa[0])
 
     def _enter(self, drafted: int, accepted: int, emitted: int) -> None:
         rejected = accepted < drafted

@@ -4,6 +4,7 @@ from simspec.model.policies.bandits import Exp3, Thompson, Ucb
 from simspec.model.policies.estimates import Goodput, Rolling
 from simspec.model.policies.fixed import BatchTable, Fixed, Schedule
 from simspec.model.policies.heuristic import Gate, Heuristic, Steps
+from simspec.model.policies.own import OwnPolicy, register_policy
 from simspec.model.policies.policy import Policies, Policy
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Gate",
     "Goodput",
     "Heuristic",
+    "OwnPolicy",
     "Policies",
     "Policy",
     "Rolling",
@@ -20,4 +22,5 @@ __all__ = [
     "Steps",
     "Thompson",
     "Ucb",
+    "register_policy",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from typing import Any, ClassVar
 
 from pydantic import Field
@@ -124,13 +125,31 @@ class Policies:
 
     @classmethod
     def add(cls, policy: type[Policy]) -> type[Policy]:
-        """Class decorator: make a policy known by its ``type``."""
-        cls.table[policy.model_fields["type"].default] = policy
+        """Class decorator: make a policy known by its ``type``.
+
+        Raises
+        ------
+        ParameterError
+            Another class already bears that ``type``.
+        """
+        name = policy.model_fields["type"].default
+        known = cls.table.get(name)
+        if known is not None and (known.__module__, known.__qualname__) != (policy.__module__, policy.__qualname__):
+            raise ParameterError("type", f"type = {name!r} is already taken by {known.__module__}.{known.__qualname__}")
+        cls.table[name] = policy
         return policy
+
+    @classmethod
+    def load_plugins(cls) -> None:
+        """Import what is registered under the entry-point group ``simspec.policies``; each registers its classes."""
+        for point in importlib.metadata.entry_points(group="simspec.policies"):
+            point.load()
 
     @classmethod
     def fields(cls, kind: Any) -> dict[str, FieldInfo]:
         """The parameters of the policy that a ``type`` names; none if there is no such policy."""
+        if isinstance(kind, str) and kind not in cls.table:
+            cls.load_plugins()
         return cls.table[kind].model_fields if isinstance(kind, str) and kind in cls.table else {}
 
     @classmethod
@@ -151,7 +170,7 @@ class Policies:
         kind = keys.get("type")
         if kind is None:
             raise ParameterError("type", f"type is missing; known: {', '.join(cls.table)}")
-        if not isinstance(kind, str) or kind not in cls.table:
+        if not cls.fields(kind):
             raise ParameterError("type", f"type = {shown(kind)} is unknown{did_you_mean(str(kind).lower(), cls.table)}")
         if isinstance(keys.get("cost"), dict):
             try:
