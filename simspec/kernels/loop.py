@@ -9,6 +9,7 @@ import functools
 import numpy as np
 
 from simspec.kernels.jit import njit
+from simspec.kernels.policy_types import policy_type, rule_type
 from simspec.kernels.vectors import BLOCK, above
 from simspec.kernels.words import GENERATORS, LANES, aside, next_levels, policy_word, seed_generators, word_of
 
@@ -367,15 +368,6 @@ def add_up(seen, width, discarded, sums, histogram):
 
 
 @functools.cache
-def policy_type():
-    """Type of a user's pass: (kappa, accepted, full: int32[64], state: float64[rows, 64]), changed in place."""
-    from numba import types
-
-    whole = types.int32[::1]
-    return types.FunctionType(types.void(whole, whole, whole, types.float64[:, ::1]))
-
-
-@functools.cache
 def kernel():
     """`play_rounds`, compiled once for every policy: a user's function is an argument, not a specialisation."""
     from numba import types
@@ -388,34 +380,3 @@ def kernel():
     policy = (i4, i8, whole, policy_type(), rule_type(), vector, vector)
     out = (types.int64[:, ::1], types.int64[:, ::1], counts, counts, types.int32[:, :, ::1], counts, table)
     return njit(play_rounds, i8(*address, *process, *ends, *policy, *out))
-
-
-@functools.cache
-def own_policy(function):
-    """A user's policy, compiled."""
-    return njit(function, policy_type().signature)
-
-
-@functools.cache
-def no_policy():
-    """What stands in the place of a user's policy where there is none."""
-
-    def unchanged(kappa, accepted, full, state):
-        pass
-
-    return njit(unchanged, policy_type().signature)
-
-
-@functools.cache
-def rule_type():
-    """Type of a pass of `simspec.kernels.policies`, which also reads drafts made, figures and a word per lane."""
-    from numba import types
-
-    whole, figures, words = types.int32[::1], types.float64[::1], types.uint64[::1]
-    return types.FunctionType(types.void(whole, whole, whole, whole, types.float64[:, ::1], figures, words))
-
-
-@functools.cache
-def compiled_rule(function):
-    """A pass of `simspec.kernels.policies`, compiled."""
-    return njit(function, rule_type().signature)

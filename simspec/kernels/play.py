@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from simspec.kernels import loop
+from simspec.kernels import loop, policy_types
 from simspec.kernels.arithmetic import levels, padded_levels
 from simspec.kernels.cells import count_cells, list_cells
 from simspec.kernels.chain import count_chain
@@ -170,8 +170,8 @@ def _loop(
     chosen = policy or Policy(lowest=kappa, highest=kappa)
     longest = max(kappa, chosen.highest)
     process, ends = _LOOP_ARGUMENTS[type(form)](form, chunk, lanes, longest)
-    own = loop.no_policy() if chosen.own is None else loop.own_policy(chosen.own)
-    rule = loop.compiled_rule(RULES[chosen.rule])
+    own = policy_types.no_policy() if chosen.own is None else policy_types.own_policy(chosen.own)
+    rule = policy_types.compiled_rule(RULES[chosen.rule])
     kind = loop.OWN if chosen.own is not None else loop.FIXED if policy is None else loop.HEURISTIC
     kind = loop.RULE if chosen.rule else kind
     numbers = np.array(
@@ -199,6 +199,16 @@ def _play_again(
 
     twin.play(form, keys, chunk, lanes, quota, kappa, policy)
     raise ParameterError("policy", f"policy fails compiled and not in plain Python ({told}); chunk {chunk}")
+
+
+def counts_at(
+    form: Form, keys: np.ndarray, chunk: int, marks: np.ndarray, kappa: int, policy: Policy
+) -> np.ndarray:  # fmt: skip
+    """``out[mark, lane, drafted, accepted]`` = rounds of the lane among the first ``marks[mark]``, for 64 lanes."""
+    width = max(kappa, policy.highest) + 1
+    snaps = np.zeros((len(marks), LANES * width * width), np.int32)
+    _loop(form, keys, chunk, LANES, int(marks[-1]), kappa, policy, marks=marks, snaps=snaps)
+    return snaps.reshape(len(marks), LANES, width, width)
 
 
 def _row_arguments(

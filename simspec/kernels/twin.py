@@ -231,6 +231,21 @@ def play(
     return Tally(kappa, sums, histogram, flips=flips)
 
 
+def counts_at(
+    form: Form, keys: np.ndarray, chunk: int, marks: np.ndarray, kappa: int, policy: Policy
+) -> np.ndarray:  # fmt: skip
+    """As `simspec.kernels.play.counts_at`."""
+    width = max(kappa, policy.highest) + 1
+    out = np.zeros((len(marks), LANES, width, width), np.int32)
+    for lane in range(LANES):
+        player = _Lane(form, keys, chunk, lane, kappa, policy)
+        for mark, rounds in enumerate(marks):
+            for _ in range(int(rounds) - player.played):
+                player.play_round()
+            out[mark, lane] = player.histogram
+    return out
+
+
 class _Lane:
     """One lane of the general loop."""
 
