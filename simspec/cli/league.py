@@ -9,7 +9,7 @@ from simspec.cli.common import add_json, add_threads, number, whole
 
 _EPILOG = """\
 examples:
-  simspec league                                  eighteen controllers in ten surroundings, a draft costing 10% of a step
+  simspec league                                  eighteen controllers in ten surroundings, draft cost .1
   simspec league --draft-cost 0.03 --windows 1e5  cheaper drafts, a quicker look
 one controller on your own process: [policy] in a scenario, see docs/control.md"""
 
@@ -19,9 +19,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     own = commands.add_parser(
         "league",
         help="controllers of the draft length against the best fixed κ, in many surroundings",
-        description="Play controllers that choose κ (num_speculative_tokens) from round to round, those of engines and of "
-        "papers, in surroundings from a constant acceptance rate to quick changes of it, and hold each against the best "
-        "fixed κ, which is known exactly.",
+        description="Play controllers that choose κ (num_speculative_tokens) from round to round, those of engines "
+        "and of papers, in surroundings from a constant acceptance rate to quick changes of it, and hold each against "
+        "the best fixed κ, which is known exactly.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

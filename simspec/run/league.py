@@ -1,4 +1,4 @@
-"""Which controller is best where, and by how much does it beat the best fixed κ?  A table of controllers × surroundings.
+"""Which controller is best where, and by how much does it beat the best fixed κ?
 
 The best fixed κ is known exactly and takes no part in the noise; a controller's interval is that of its own lanes.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,7 @@ LONGEST = 8
 """Longest draft of every controller, and of the fixed κ that they are held against."""
 DEFAULT_WINDOWS = 1_000_000
 TOKENS = 1024
-_BOUNDS = {"first": 4, "lowest": 1, "highest": LONGEST}
+_BOUNDS: dict[str, Any] = {"first": 4, "lowest": 1, "highest": LONGEST}
 
 
 def surroundings() -> dict[str, Process]:

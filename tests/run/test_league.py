@@ -77,7 +77,6 @@ def test_regret_of_a_fixed_length_is_its_loss():
         COST.base(7)
         - theory.window(Iid(alpha=0.7), 7).mean_tokens / theory.optimum(Iid(alpha=0.7), COST, 7).best_speedup
     )
-    assert np.abs(curve.mean - lost * curve.rounds).max() < (6 * curve.half / 1.96).max()
     assert (np.abs(curve.mean - lost * curve.rounds) < 6 * curve.half / 1.96).all()
     assert curve.slope == pytest.approx(1.0, abs=0.1)
 
@@ -89,7 +88,7 @@ def test_regret_of_the_rolling_estimate_is_linear_and_that_of_a_bandit_is_not():
     exact = theory.controller_long_run(0.7, lambda e: theory.plug_in_kappas(e, COST), COST, 0.85, points=1025)
     lost = exact.mean_cost - exact.mean_tokens / rolling.best_fixed
     grown = rolling.mean[-1] - rolling.mean[-2]
-    assert abs(grown - 20_000 * 1.35 * lost / 1.35) < 6 * rolling.half[-1] / 1.96 + 60
+    assert abs(grown - 20_000 * lost) < 6 * rolling.half[-1] / 1.96
     assert rolling.slope == pytest.approx(1.0, abs=0.02)
     assert bandit.slope < 0.85
     assert crossover(bandit, rolling) == 30_000 or bandit.mean[-1] < rolling.mean[-1]
