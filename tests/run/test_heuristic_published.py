@@ -40,7 +40,7 @@ def test_a_rate_per_request_makes_the_published_rounds():
 
 
 def test_what_does_not_make_them():
-    """Independent drafts have one rate at all depths; the rates themselves, by depth, make rounds that forget: τ −.13."""
+    """Independent drafts have one rate at all depths; the rates themselves, by depth, make rounds that forget."""
     _, _, flat = seen(Iid(alpha=0.69))
     assert np.abs(flat - DEPTHS).max() > 0.1
     tokens, _, depths = seen(Position(alphas=DEPTHS + (0.923, 0.911, 0.941) + (0.95,) * 29))
