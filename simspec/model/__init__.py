@@ -9,7 +9,7 @@ from simspec.model.iid import Iid
 from simspec.model.loss import Loss
 from simspec.model.markov import Markov
 from simspec.model.mixture import BetaMixture, DiscreteMixture
-from simspec.model.policies import OwnPolicy, Policies, Policy, register_policy
+from simspec.model.policies import OwnPolicy, register_policy
 from simspec.model.position import Position
 from simspec.model.process import KAPPA_LIMIT, Process, Processes, register_process
 from simspec.model.rounds import DraftLaw, RoundKind, RoundTable
@@ -37,8 +37,6 @@ __all__ = [
     "Markov",
     "OwnPolicy",
     "ParameterError",
-    "Policies",
-    "Policy",
     "Position",
     "Process",
     "Processes",

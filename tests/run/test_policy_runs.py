@@ -7,7 +7,8 @@ import pytest
 
 import simspec
 from simspec import theory
-from simspec.model import Cost, Policies, Scenario, Simulation
+from simspec.model import Cost, Scenario, Simulation
+from simspec.model.policies import Policies
 from simspec.run.engine import Job, merge, run_jobs
 
 COST = {"c_d": 0.1}
