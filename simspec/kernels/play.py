@@ -201,6 +201,16 @@ def _play_again(
     raise ParameterError("policy", f"policy fails compiled and not in plain Python ({told}); chunk {chunk}")
 
 
+def steered_rounds(
+    form: Form, keys: np.ndarray, chunk: int, lanes: int, most: int, kappa: int, policy: Policy
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Position, drafts and accepted length of the rounds of one request per lane, (rounds, lanes) each; −1: none."""
+    out = np.empty((3, most, LANES), np.int32)
+    played = min(_loop(form, keys, chunk, lanes, 1, kappa, policy, out)[1], most)
+    position, drafted, accepted = out[:, :played, :lanes]
+    return position, drafted, accepted
+
+
 def counts_at(
     form: Form, keys: np.ndarray, chunk: int, marks: np.ndarray, kappa: int, policy: Policy
 ) -> np.ndarray:  # fmt: skip

@@ -231,6 +231,23 @@ def play(
     return Tally(kappa, sums, histogram, flips=flips)
 
 
+def steered_rounds(
+    form: Requests | Urn, keys: np.ndarray, chunk: int, lanes: int, most: int, kappa: int, policy: Policy
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """As `simspec.kernels.play.steered_rounds`."""
+    each = []
+    for lane in range(lanes):
+        player = _Lane(form, keys, chunk, lane, kappa, policy)
+        player.listed = []
+        player.play_request(form, 0)
+        each.append(player.listed[:most])
+    out = np.zeros((3, max(map(len, each)), lanes), np.int32)
+    out[1] = -1
+    for lane, rounds in enumerate(each):
+        out[:, : len(rounds), lane] = np.array(rounds).T
+    return out[0], out[1], out[2]
+
+
 def counts_at(
     form: Form, keys: np.ndarray, chunk: int, marks: np.ndarray, kappa: int, policy: Policy
 ) -> np.ndarray:  # fmt: skip
@@ -258,7 +275,8 @@ class _Lane:
         self.words = lane_words(keys, chunk, lane)
         word = next(self.words)
         self.row = _first_above(word, form.start) if isinstance(form, Rows) else 0
-        self.lane, self.played, self.flips = LANES * chunk + lane, 0, 0
+        self.lane, self.played, self.flips, self.drafted = LANES * chunk + lane, 0, 0, 0
+        self.listed: list[tuple[int, int, int]] | None = None
         self._forget()
         longest = max(kappa, policy.highest) if policy else kappa
         self.longest = longest
@@ -281,6 +299,8 @@ class _Lane:
         while position < tokens:
             needed = tokens - 1 - position
             accepted = self.play_round(needed if form.ends.truncate else None, tokens - position)
+            if self.listed is not None:
+                self.listed.append((position, self.drafted, accepted))
             position += accepted + 1
             if isinstance(form, Requests) and form.along:
                 self.row = self.offset + position
@@ -303,6 +323,7 @@ class _Lane:
         accepted = min(run, drafted)
         self._enter(drafted, accepted, accepted + 1 if left is None else min(accepted + 1, left))
         full = accepted == drafted
+        self.drafted = drafted
         self.flips += self.kappa != self.last
         self.last = self.kappa
         if isinstance(self.form, Rows):

@@ -76,6 +76,8 @@ def regret(
 ) -> RegretCurve:  # fmt: skip
     """Regret of a controller against the best fixed κ, over time.
 
+    Where windows are independent a round counts by what its κ loses on average: the choices are judged, not their luck.
+
     Parameters
     ----------
     process : Process
@@ -122,8 +124,7 @@ def regret(
     job = Job(simulation, (policy.longest,), 1, seed)
     rows, (steer, first) = form_of(process, policy.longest), policy_form(policy)
     best = theory.optimum(process, cost, policy.longest)
-    price = np.array([[cost.of_round(k, a < k) for a in range(policy.longest + 1)] for k in range(policy.longest + 1)])
-    loss = price - (np.arange(policy.longest + 1) + 1.0) / best.best_speedup
+    loss = _losses(process, cost, policy.longest, best.best_speedup)
     lanes = []
     for chunk in range(chunks):
         seen = players().counts_at(rows, job.keys, chunk, at, first, steer)
@@ -131,6 +132,18 @@ def regret(
     own = np.concatenate(lanes, axis=1)
     half = student(level, own.shape[1]) * own.std(axis=1, ddof=1) / np.sqrt(own.shape[1])
     return RegretCurve(policy, at, own.mean(axis=1), half, best.best_speedup, best.kappa_star)
+
+
+def _losses(process: Process, cost: Cost, longest: int, speed: float) -> Floats:
+    """``[κ, A]``: what a round loses; its expectation at κ where windows are independent."""
+    lengths = range(longest + 1)
+    price = np.array([[cost.of_round(kappa, accepted < kappa) for accepted in lengths] for kappa in lengths])
+    loss = np.asarray(price - (np.arange(longest + 1) + 1.0) / speed)
+    if process.unit != "window":
+        return loss
+    laws = [theory.window(process, kappa).pmf_accepted for kappa in lengths]
+    means = [float(law @ own[: len(law)]) for law, own in zip(laws, loss, strict=True)]
+    return np.repeat(np.array(means)[:, None], longest + 1, axis=1)
 
 
 def crossover(one: RegretCurve, other: RegretCurve) -> int | None:
