@@ -10,7 +10,7 @@ from simspec import theory
 from simspec.advice.scheme_answer import SchemeAnswer
 from simspec.model import Cost, Iid, ParameterError, Process, Scheme, Survival
 from simspec.model.schemes import Chain
-from simspec.text import kappa_set, number, table
+from simspec.text import kappa_set, number, table, wrapped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ ROWS_ON_SCREEN = 11
 def exact_answer(process: Process, cost: Cost, kappa_max: int | None, scheme: Scheme) -> ExactAnswer | SchemeAnswer:
     """The answer of a chain, or of another way to draft."""
     if isinstance(scheme, Chain) and not scheme.parameters():
-        return ExactAnswer(process, cost, kappa_max)
+        return ExactAnswer(process, cost, kappa_max, scheme)
     return SchemeAnswer(scheme, process, cost, kappa_max)
 
 
@@ -34,10 +34,12 @@ class ExactAnswer:
     cost : Cost
     optimum : simspec.theory.Optimum
         Speed-up at every κ, κ*, ties.
+    scheme : Scheme
+        A chain, which may bear the name of a system.
     """
 
-    def __init__(self, process: Process, cost: Cost, kappa_max: int | None) -> None:
-        self.process, self.cost = process, cost
+    def __init__(self, process: Process, cost: Cost, kappa_max: int | None, scheme: Scheme) -> None:
+        self.process, self.cost, self.scheme = process, cost, scheme
         if kappa_max is not None and (isinstance(kappa_max, bool) or not isinstance(kappa_max, int)):
             raise ParameterError("kappa_max", f"kappa_max = {kappa_max!r} is not a whole number; allowed: 0 to 1000")
         self.optimum = theory.optimum(process, cost, kappa_max)
@@ -83,6 +85,7 @@ class ExactAnswer:
         best = self.optimum
         out: dict[str, Any] = {
             "process": self.process.identity(),
+            **({"system": self.scheme.label} if self.scheme.label else {}),
             "cost": self.cost.identity(),
             "kappa_star": best.kappa_star,
             "best_speedup": best.best_speedup,
@@ -110,6 +113,7 @@ class ExactAnswer:
     def __repr__(self) -> str:
         best = self.optimum
         lines = [
+            *self._named(),
             f"{self.process}",
             f"cost in plain target steps: {self.cost}",
             "",
@@ -125,6 +129,14 @@ class ExactAnswer:
                 f"i.i.d. tokens: what a single rate α = {self._first_rate:g}, that of position 1, would promise"
             )
         return "\n".join(lines)
+
+    def _named(self) -> list[str]:
+        """Which system it was asked for as, with its source; nothing for a chain without a name."""
+        if not self.scheme.label:
+            return []
+        system = self.scheme.system
+        source = "" if system is None else f" ({system.source})"
+        return [wrapped(f"{self.scheme.label}: a chain of κ drafts{source}")]
 
     def _off_line(self) -> str:
         best, off = self.optimum, self.cost.off

@@ -85,6 +85,7 @@ class SchemeAnswer:
         off = 1.0 / self.cost.off
         return {
             "process": self.process.identity(), "scheme": self.scheme.identity(), "cost": self.cost.identity(),
+            **({"system": self.scheme.label} if self.scheme.label else {}),
             "lossless": self.scheme.lossless, "loses": self.scheme.loss_in_words,
             "notes": self._remarks(), "kappa_star": self.kappa_star,
             "best_speedup": self.best["speedup"], "within_2pct": self.within(0.02),
@@ -102,7 +103,8 @@ class SchemeAnswer:
         return pd.DataFrame(self.rows)
 
     def __repr__(self) -> str:
-        lines = [f"{self.scheme} on {self.process}", f"cost in plain target steps: {self.cost}", "", self._sentence()]
+        asked = f"{self.scheme.label}: {self.scheme}".removeprefix(": ")
+        lines = [f"{asked} on {self.process}", f"cost in plain target steps: {self.cost}", "", self._sentence()]
         lines += [f"within 2%: κ = {kappa_set(self.within(0.02))}", *map(wrapped, self._notes()), "", self._table()]
         return "\n".join(lines)
 

@@ -1,6 +1,6 @@
 """Is the text of every way to verify drafts the target's own, and if not, how far off is it?  Ten million tokens each.
 
-``python -m simspec.claims.lossless`` writes ``results/systems/lossless.md`` and ``.parquet``: every rule and shape on
+``python -m simspec.claims.lossless FOLDER`` writes ``lossless.md`` and ``lossless.parquet``: every rule and shape on
 one pair of token laws, pairs of successive emitted tokens counted and held against those of the target.
 """
 
@@ -293,12 +293,12 @@ all levels are drafted at once, from the last emitted token alone.
 def main(arguments: list[str] | None = None) -> int:
     """Play all cases and write the table: 0 written, 2 bad input, 130 stopped; then all is as it was."""
     own = argparse.ArgumentParser(prog=COMMAND, description=(__doc__ or "").splitlines()[0])
-    own.add_argument("-o", "--output", type=Path, default=FOLDER, help=f"folder; default {FOLDER}")
+    own.add_argument("folder", type=Path, nargs="?", default=FOLDER, help=f"where both files go; default {FOLDER}")
     own.add_argument("--seed", type=int, default=1, help="of the random words, 0 to 2^64 - 1; default 1")
     own.add_argument("--tokens", type=int, default=TOKENS, help=f"emitted tokens per case; default {TOKENS:,}")
     own.add_argument("--quiet", action="store_true", help="no progress lines on stderr")
     chosen = own.parse_args(arguments)
-    return ended(COMMAND, lambda: _write(chosen.output, chosen.seed, chosen.tokens, chosen.quiet))
+    return ended(COMMAND, lambda: _write(chosen.folder, chosen.seed, chosen.tokens, chosen.quiet))
 
 
 def _write(folder: Path, seed: int, tokens: int, quiet: bool) -> int:

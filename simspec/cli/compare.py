@@ -20,7 +20,8 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "compare",
         help="do two result folders differ beyond chance? exit code 1 if they do",
         description="Compare two folders that simspec run wrote, point by point and quantity by quantity, with one "
-        "family-wise error (Holm). Exit code 0: no difference beyond chance; 1: they differ; 2: bad input.",
+        "family-wise error (Holm). Exit code 0: no difference beyond chance; 1: they differ; 2: bad input, or no "
+        "price in common.",
     )
     own.add_argument("a", help="a folder, e.g. results/before")
     own.add_argument("b", help="the other folder, e.g. results/after")
@@ -40,7 +41,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 def do(args: argparse.Namespace) -> int:
     """Compare, write, print."""
     from simspec.cli.common import print_json
+    from simspec.model import DatasetError
     from simspec.run.compare import compare
+    from simspec.run.comparison import NO_PRICE
 
     found = compare(args.a, args.b, args.error, args.shift)
     if args.junit is not None:
@@ -49,6 +52,8 @@ def do(args: argparse.Namespace) -> int:
         print_json(found.to_dict())
     else:
         print(found)
+    if not found.same_price and not found.differs:
+        raise DatasetError(f"{found.a} and {found.b}: {NO_PRICE}; allowed: folders with a price in common")
     return 1 if found.differs else 0
 
 

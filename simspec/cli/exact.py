@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simspec.cli.common import add_json, number, numbers, scheme_keys, whole
 from simspec.cli.cost_options import COSTS, DEFAULT_DRAFT_COST
+from simspec.cli.pair_options import EXAMPLE, EXAMPLE_NOTE, add_pair, pair_from
+
+if TYPE_CHECKING:
+    from simspec.advice.exact import ExactAnswer
+    from simspec.advice.scheme_answer import SchemeAnswer
 
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
@@ -15,7 +20,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "exact",
         help="the exact answer at once: best κ, flatness, what each position buys, off or not",
         description="The exact answer for one acceptance process at one cost. Give --alpha, or --survival with the "
-        "per-position acceptance rates your engine prints, or --drift.",
+        "per-position acceptance rates your engine prints, or --drift, or the token laws of both models.",
     )
     kind = own.add_mutually_exclusive_group()
     kind.add_argument(
@@ -36,6 +41,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         help="instead of --alpha: acceptance rate of the first and the last token of a generation of --tokens "
         "tokens, linear between",
     )  # fmt: skip
+    add_pair(own)
     own.add_argument("--rho", type=number, default=None, metavar="ρ", help="lag-1 correlation of outcomes, default 0")
     own.add_argument(
         "--start", choices=("stationary", "carry"), default=None,
@@ -72,34 +78,51 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     own.set_defaults(do=do)
 
 
-ELSEWHERE = (
-    "; a token_chain has no option here: it goes into a scenario (simspec run FILE --method exact) or into "
-    "simspec.exact in Python, see Real tokens in docs/systems.md"
-)
-"""What to do with a scheme that reads tokens."""
-
-
 def do(args: argparse.Namespace) -> int:
-    """Answer on one screen."""
-    from simspec.api import exact
+    """Answer on one screen; what takes longer than a moment is said on stderr."""
     from simspec.cli.common import print_json
+    from simspec.run.progress import Progress
+
+    with Progress() as progress:
+        progress.say("working out exact values")
+        answer, notes = _answer(args)
+        out = answer.to_dict() if args.json else {}
+        text = "" if args.json else str(answer)
+    if args.json:
+        print_json(out | {"notes": [*out.get("notes", []), *notes]} if notes else out)
+    else:
+        print(text)
+        if args.c_d is DEFAULT_DRAFT_COST:
+            notes.append("the draft cost c_d = 0.1 is the default; measure yours and pass --draft-cost")
+        if notes:
+            print("", *notes, sep="\n")
+    return 0
+
+
+def _answer(args: argparse.Namespace) -> tuple[ExactAnswer | SchemeAnswer, list[str]]:
+    """The answer, and what must stand below it: that an example stands in for tokens which nobody gave."""
+    from simspec.api import exact
     from simspec.model.errors import ParameterError
 
     costs = {key: getattr(args, key) for _, key, _, _ in COSTS}
     scheme = None if args.scheme is None else scheme_keys(*args.scheme)
     try:
-        answer = exact(_process(args), costs, args.kappa_max, scheme)
+        return exact(_process(args), costs, args.kappa_max, scheme), []
     except ParameterError as error:
-        if error.key == "process" and "token_chain" in error.message:
-            raise ParameterError("process", f"{error.message}{ELSEWHERE}") from None
-        raise
-    if args.json:
-        print_json(answer.to_dict())
-    else:
-        print(answer)
-        if args.c_d is DEFAULT_DRAFT_COST:
-            print("\nthe draft cost c_d = 0.1 is the default; measure yours and pass --draft-cost")
-    return 0
+        if error.key != "process" or "token_chain" not in error.message:
+            raise
+        flag = _rates_given(args)
+        if flag:
+            tokens = 'type = "token_chain"'
+            told = error.message.replace(tokens, f"{tokens}, from --target-rows and --draft-rows, without {flag}")
+            raise ParameterError("process", told) from None
+        return exact({"type": "token_chain", **EXAMPLE}, costs, args.kappa_max, scheme), [EXAMPLE_NOTE]
+
+
+def _rates_given(args: argparse.Namespace) -> str:
+    """The first option that says what α is; nothing if there is none."""
+    keys = ("alpha", *_LISTS, "rho", "start", "steps_after_reject", "steps_after_full", "tokens")
+    return next((f"--{key.replace('_', '-')}" for key in keys if getattr(args, key) is not None), "")
 
 
 _LISTS = {"survival": "survival", "conditional": "position", "drift": "drift"}
@@ -108,6 +131,11 @@ _LISTS = {"survival": "survival", "conditional": "position", "drift": "drift"}
 def _process(args: argparse.Namespace) -> dict[str, Any]:
     from simspec.model.errors import ParameterError
 
+    pair = pair_from(args)
+    if pair is not None:
+        if _rates_given(args):
+            raise ParameterError("target_rows", f"--target-rows beside {_rates_given(args)}: give one or the other")
+        return pair
     chain = {key: getattr(args, key) for key in ("rho", "start", "steps_after_reject", "steps_after_full")}
     chain = {key: value for key, value in chain.items() if value is not None}
     for flag, kind in _LISTS.items():

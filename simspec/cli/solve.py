@@ -34,7 +34,7 @@ def do(args: argparse.Namespace) -> int:
     from simspec.cli.common import print_json
     from simspec.run.progress import Progress
 
-    with Progress(quiet=args.windows is None) as progress:
+    with Progress() as progress:
         progress.say(f"answering {len(cases)} cases")
         answers = solve(cases, args.windows, args.seed)
     print_json(answers)

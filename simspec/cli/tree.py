@@ -75,9 +75,9 @@ def do(args: argparse.Namespace) -> int:
     from simspec.cli.common import print_json
     from simspec.run.progress import Progress
 
-    with Progress(quiet=args.windows is None) as progress:
-        if args.windows is not None:
-            progress.say(f"playing {args.windows:,} rounds of every tree shown")
+    with Progress() as progress:
+        playing = "" if args.windows is None else f", playing {args.windows:,} rounds of every tree shown"
+        progress.say(f"looking for the best trees{playing}")
         plan = plan_tree(
             _ranks(args.ranks),
             nodes=args.nodes,
@@ -127,6 +127,8 @@ def _costs(args: argparse.Namespace) -> dict[str, Any]:
     load = () if args.at is None else numbers("at", [args.at])
     if len(load) > 2:
         raise ParameterError("at", f"--at {args.at} is not BATCH or BATCH,CONTEXT")
+    if load and all(own == (None, None) for own in grid.loads):
+        raise ParameterError("at", f"--at {args.at}: {args.costs} tells of no load; leave --at out")
     try:
         cost = grid.at(*load)
     except ParameterError as error:

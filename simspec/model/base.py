@@ -146,3 +146,18 @@ def _first_error(error: ValidationError, model: type[BaseModel], data: dict[str,
 
 def _meaning(name: str, model: type[BaseModel]) -> str:
     return model.model_fields[name].description or f"a value for {name}"
+
+
+def type_word(model: type[BaseModel]) -> str:
+    """The word that names a class in scenario files.
+
+    Raises
+    ------
+    ParameterError
+        The class gives none.
+    """
+    name = model.model_fields["type"].default
+    if not isinstance(name, str):
+        told = f'{model.__qualname__} has no type; allowed: a word of its own, type: Literal["mine"] = "mine"'
+        raise ParameterError("type", told)
+    return name

@@ -207,7 +207,8 @@ class _Product:
         first = _skeleton(blocks[0])
         if any(_skeleton(own) != first for own in blocks[1:]):
             told = f"{self.scheme.type} drafts by rates that {self.process.type} does not tell the draft model"
-            raise ParameterError("process.type", f"{told}; allowed: discrete_mixture by window, markov, iid, hmm")
+            known = "iid, position, survival, markov, hmm, drift, discrete_mixture"
+            raise ParameterError("process.type", f"{told}; allowed: {known}")
 
 
 def side_by_side(scheme: Scheme, draft: DraftLaw, kappa: int) -> RoundTable:

@@ -231,5 +231,7 @@ class RoundTable:
                 raise ParameterError(
                     "scheme", f"{kind} has a negative count or no token; allowed: counts ≥ 0, tokens ≥ 1"
                 )
+            if kind.accepted > kind.drafted:
+                raise ParameterError("scheme", f"{kind} keeps more than it drafts; allowed: accepted ≤ drafted")
             if not 0 <= kind.lost <= kind.tokens:
                 raise ParameterError("scheme", f"{kind} loses {kind.lost} of its tokens; allowed: 0 to {kind.tokens}")

@@ -17,24 +17,26 @@ VARYING = (
     "scenarios/systems.toml"
 )
 
+DRAFTS = "drafts of a round"
 WHAT_KAPPA_IS = {
+    "chain": DRAFTS, "self_draft": DRAFTS, "lookup": DRAFTS, "pool": DRAFTS, "copy": DRAFTS,
     "tree": "nodes of the tree", "dynamic_tree": "nodes of the tree", "stop": "most drafts of a round",
     "unmask": "masks of a block less one", "lookahead": "tokens of an n-gram", "big_little": "most tokens of a turn",
     "ahead": "drafts of a window", "parallel": "drafts of a block", "tokens": "levels of drafts",
     "ngram_pool": "tokens of an n-gram",
 }  # fmt: skip
-"""κ in the words of a scheme; drafts of a round where it is not here."""
+"""κ in the words of a scheme; one of a user's own says it itself."""
 
 
 def kappa_in_words(kind: str) -> str:
-    """What κ counts for a ``type`` of scheme.
+    """What κ counts for a ``type`` of scheme; little is known of a user's own.
 
     Examples
     --------
     >>> kappa_in_words("tree"), kappa_in_words("chain")
     ('nodes of the tree', 'drafts of a round')
     """
-    return WHAT_KAPPA_IS.get(kind, "drafts of a round")
+    return WHAT_KAPPA_IS.get(kind, "how much a round may draft")
 
 
 def readings(scheme: Scheme, process: Process, cost: Cost, kappa: int) -> list[str]:

@@ -59,6 +59,9 @@ class Simulation:
             The scheme has no meaning for this process, or for this κ.
         """
         table = process_rounds(self.scheme, self.process, kappa)
+        if not isinstance(table, Rounds):  # of a user's own
+            told = f"rounds of {self.scheme.type} returned {type(table).__name__}; allowed: a simspec.RoundTable"
+            raise ParameterError("scheme", told)
         table.check()
         return table
 

@@ -42,7 +42,7 @@ DPI = 144
 
 def systems_section(data: Dataset) -> str:
     """A figure and a table of each family of systems; nothing where there is one scheme only."""
-    if len(data.scenario.schemes()) < 2:
+    if not data.many_schemes:
         return ""
     parts = []
     for i, family in enumerate(own for own in families(data.systems()) if len(own) > 1):

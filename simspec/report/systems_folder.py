@@ -1,4 +1,4 @@
-"""How do all systems of a scenario compare?  ``python -m simspec.report.systems_folder`` writes it into a folder.
+"""How do all systems of a scenario compare?  ``python -m simspec.report.systems_folder FOLDER`` writes it.
 
 The folder gets ``systems.parquet`` (the estimates at every κ, without the volatile origin of a run), ``README.md`` and
 ``systems.png``.
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from simspec.model import DatasetError, Scenario, SimspecError
+from simspec.claims.commands import check_page, check_place, ended, write_all
+from simspec.model import DatasetError, Scenario
 from simspec.report.systems import picture, rows
 from simspec.run import store
 from simspec.run.dataset import Dataset
@@ -25,6 +25,8 @@ from simspec.run.systems import FOOT, HEADER, System, cost_of, families, remarks
 from simspec.text import clean, wrapped
 
 COMMAND = "python -m simspec.report.systems_folder"
+HEADING = "# Every way to draft and to verify, on one pair"
+FOLDER, SCENARIO = Path("results") / "systems", "scenarios/systems.toml"
 BESIDE = {
     "lossless.md": "\n[lossless.md](lossless.md): which rules keep the target's law, and how far off the others are.",
     "published.md": "\n[published.md](published.md): what published runs gave, beside what is predicted.",
@@ -49,18 +51,24 @@ def write(scenario: Scenario, folder: Path, source: str) -> list[System]:
     DatasetError
         The folder cannot be written, or there is nothing to compare.
     """
-    store.make_folder(folder)
+    check_place(folder, COMMAND, lambda _: True)  # other files may lie there
+    check_page(folder / PAGE, HEADING, COMMAND)
     with tempfile.TemporaryDirectory() as place:
         data = sweep(scenario, Path(place) / "run", default_threads())
         if data.failed:
             raise DatasetError(f"{data.failed[0]['process']}: {data.failed[0]['error']}")
         found = families(data.systems())
         if len(found) != 1 or len(found[0]) < 2:
-            raise DatasetError(f"{source}: has {len(found)} families; allowed: several schemes at one price")
-        store.write_table(_table(data), folder / TABLE)
-        picture(found[0], folder / PICTURE)
-        with store.whole(folder / PAGE) as temporary:
-            temporary.write_text(page(data, found[0], source, folder), encoding="utf-8")
+            raise DatasetError(f"{source}: holds nothing to compare; allowed: several schemes at one price")
+        text = page(data, found[0], source, folder)
+        write_all(
+            folder,
+            {
+                TABLE: lambda path: store.write_table(_table(data), path),
+                PICTURE: lambda path: picture(found[0], path),
+                PAGE: lambda path: path.write_text(text, encoding="utf-8"),
+            },
+        )
     return found[0]
 
 
@@ -75,11 +83,12 @@ def page(data: Dataset, family: Sequence[System], source: str, folder: Path) -> 
     """The text beside the figure."""
     scenario = data.scenario
     lines = [
-        "# Every way to draft and to verify, on one pair",
+        HEADING,
         "",
         wrapped(
             f"`{source}` at {cost_of(family[0].row)}; {scenario.windows:,} windows per scheme and κ, seed "
-            f"{scenario.seed}, intervals at {scenario.level:.0%}.  `{COMMAND} {source} {folder.as_posix()}` makes this "
+            f"{scenario.seed}, intervals at {scenario.level:.0%}.  `{COMMAND} {folder.as_posix()}"
+            f"{'' if source == SCENARIO else f' --scenario {source}'}` makes this "
             f"folder anew; the estimates at every κ are in `{TABLE}`.  What a system cannot share with the others, and "
             "what is assumed in its place, stands beside its process in the scenario.",
         ),
@@ -126,20 +135,21 @@ def scenario_of(folder: Path) -> Scenario:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Write the folder; exit code 2 and one line where that is impossible."""
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
-    parser.add_argument("scenario", nargs="?", default="scenarios/systems.toml", help="default: %(default)s")
-    parser.add_argument("folder", nargs="?", default="results/systems", help="default: %(default)s")
-    parser.add_argument("--windows", type=int, default=None, metavar="N", help="default: the scenario's")
-    args = parser.parse_args(words)
-    try:
-        family = write(Scenario.from_toml(args.scenario, windows=args.windows), Path(args.folder), args.scenario)
-    except SimspecError as error:
-        print(f"{COMMAND}: {error}", file=sys.stderr)
-        return 2
-    print(sentence(family))
+    """Write the folder: 0 written, 2 bad input or place, 130 stopped."""
+    own = argparse.ArgumentParser(prog=COMMAND, description=(__doc__ or "").splitlines()[0])
+    own.add_argument("folder", type=Path, nargs="?", default=FOLDER, help="where the files go; default %(default)s")
+    own.add_argument("--scenario", default=SCENARIO, metavar="FILE", help="several schemes at one price; default "
+                     "%(default)s")  # fmt: skip
+    own.add_argument("--windows", type=int, default=None, metavar="N", help="rounds per scheme and κ; default: the "
+                     "scenario's")  # fmt: skip
+    args = own.parse_args(words)
+    return ended(COMMAND, lambda: _write(args.folder, args.scenario, args.windows))
+
+
+def _write(folder: Path, source: str, windows: int | None) -> int:
+    print(sentence(write(Scenario.from_toml(source, windows=windows), folder, source)))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -114,7 +114,8 @@ class Matching:
         pairs = pairs.sort_values(["simulation_id", "kappa"], kind="stable", ignore_index=True)
         self.names.update({str(point): _cost_name(row) for point, row in self.points.iterrows()})
         folders, left_out = (str(one.path), str(two.path)), tuple(dict.fromkeys(left_out))
-        return Comparison(*folders, self.error, self.shift, frame, pairs, left_out, self.names)
+        same_price = not self.points.empty
+        return Comparison(*folders, self.error, self.shift, frame, pairs, left_out, self.names, same_price)
 
     def _only(self, side: Side, names: list[str]) -> None:
         self.left_out += [LeftOut(name, f"only in {side.path}") for name in names]

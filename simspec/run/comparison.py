@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from simspec.stats import difference as stats
-from simspec.text import clean, number, table
+from simspec.text import clean, number, table, wrapped
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+LEFT_OUT_SHOWN = 20
+NO_PRICE = "no price is in both folders: costs and speed-ups were not compared"
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,8 @@ class Comparison:
         NaN where nothing varied, for traces, whose requests no budget multiplies, and against exact values.
     left_out, names
         What was not compared, and texts for the ids of simulations and points.
+    same_price : bool
+        Whether any price is in both folders; if none is, no cost and no speed-up was compared.
     """
 
     a: str
@@ -67,6 +73,7 @@ class Comparison:
     pairs: pd.DataFrame
     left_out: tuple[LeftOut, ...]
     names: dict[str, str]
+    same_price: bool = True
 
     @property
     def differs(self) -> bool:
@@ -104,7 +111,7 @@ class Comparison:
         """Plain values for JSON: what differs, what was compared and what it could see; `to_pandas` holds every row."""
         return {
             "a": self.a, "b": self.b, "error": self.error, "shift": self.shift, "differs": self.differs,
-            "compared": self.compared,
+            "same_price": self.same_price, "compared": self.compared,
             "differences": [dataclasses.asdict(row) | {"name": self.name(row)} for row in self.differences],
             "pairs": self.pairs.to_dict("records"),
             "left_out": [dataclasses.asdict(entry) for entry in self.left_out],
@@ -123,11 +130,15 @@ class Comparison:
         ]  # fmt: skip
         if found:
             lines += [table(["process", "κ", "quantity", "a", "b", "b - a", "p (Holm)"], found, 40), ""]
+        if not self.same_price:
+            lines += [NO_PRICE, ""]
         count = f"comparisons that differ: {len(found):,}," if found else "no difference"
-        lines += [f"{count} beyond chance (false alarm anywhere: at most {self.error:g})", *self._reach()]
+        what = "" if self.same_price else " in what no price changes"
+        lines += [f"{count} beyond chance{what} (false alarm anywhere: at most {self.error:g})", *self._reach()]
         if self.left_out:
-            rows = [[entry.what, entry.why] for entry in self.left_out]
-            lines += ["", table(["left out", "why"], rows, 20)]
+            told = [wrapped(f"left out: {clean(own.what)}: {clean(own.why)}", "", "  ") for own in self.left_out]
+            more = len(told) - LEFT_OUT_SHOWN
+            lines += ["", *told[:LEFT_OUT_SHOWN], *([f"… and {more:,} more left out"] if more > 0 else [])]
         return "\n".join(lines)
 
     def _reach(self) -> list[str]:

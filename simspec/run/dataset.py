@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simspec.model import DatasetError, Scenario
+from simspec.model import DatasetError, ParameterError, Scenario, Scheme
 from simspec.run.best_table import PRICES, best_table
 from simspec.run.columns import rows_of, values
 from simspec.run.rounds import read_rounds
@@ -193,7 +193,22 @@ class Dataset:
 
     def systems(self) -> list[System]:
         """Every scheme at its best κ, in the order of the scenario."""
-        return systems(self.best_records(), self._kinds()["parameters"], self.scenario.schemes())
+        return systems(self.best_records(), self._kinds()["parameters"], self._order())
+
+    def _order(self) -> list[Scheme]:
+        """The schemes of the scenario; none where one is of a package that is not here, since numbers need none."""
+        try:
+            return self.scenario.schemes()
+        except ParameterError as error:
+            if error.key.rpartition(".")[2] != "type":
+                raise
+            return []
+
+    @property
+    def many_schemes(self) -> bool:
+        """Whether rounds are drafted or verified in more ways than one."""
+        rows = (values(self._estimates_table, name) for name in ("scheme", "scheme_parameters", "scheme_label"))
+        return len(set(zip(*(row.tolist() for row in rows), strict=True))) > 1
 
     def _kinds(self) -> dict[str, set[Any]]:
         """What all points have together: the different prices, and pairs of process and parameters."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from simspec.model import Cost, Process, Processes, Scheme, Schemes, SimspecError
 from simspec.model.identity import canonical_json
+from simspec.model.loss import LOSSLESS
 from simspec.model.scheme_readings import kappa_in_words, readings
 from simspec.run.best_table import PRICES, process_names, scheme_names, with_interval
 from simspec.run.system_notes import exact_notes, lost, why_lossy
@@ -52,8 +53,10 @@ class System:
 
     @property
     def lossless(self) -> bool:
-        """Whether the output is the target's; a scheme of a user's own is taken at its word."""
-        return self.scheme is None or self.scheme.lossless
+        """Whether the output is the target's; a scheme of a user's own is taken at its word, here or when it ran."""
+        if self.scheme is None:
+            return (self.row.get("loses") or LOSSLESS) == LOSSLESS
+        return self.scheme.lossless
 
     @property
     def speedup(self) -> float:
@@ -80,7 +83,7 @@ class System:
             return ""
         scheme, process = self.scheme, process_of(self.row)
         if scheme is None or process is None:
-            return "no exact route"
+            return "none was stored"
         try:
             scheme_law(scheme, process, int(self.row["kappa"])).speedup(cost_of(self.row))
         except SimspecError as error:
@@ -92,6 +95,9 @@ class System:
         """What must be said of it below a table."""
         scheme, process = self.scheme, process_of(self.row)
         told = [] if self.lossless else [why_lossy(self.row)]
+        if scheme is None:
+            told.append(f'type = "{self.row.get("scheme")}" is not known here; its numbers are shown as stored: the '
+                        "package that registers it is not installed or not imported")  # fmt: skip
         told += [f"no exact value: {self.no_exact}"] if self.no_exact else []
         if scheme is not None and process is not None:
             told += readings(scheme, process, cost_of(self.row), int(self.row["kappa"]))

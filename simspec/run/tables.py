@@ -35,6 +35,10 @@ SLAB = 2**17
 """Numbers per array of one step of arithmetic, so that a step stays in the cache and its overhead is shared."""
 
 
+ROUNDING = 1e-12
+"""Relative difference of two ways to one number that says nothing: sums over lanes are taken in another order."""
+
+
 @dataclass(frozen=True)
 class Block:
     """One finished simulation with the costs it is priced at: its tallies, or its exact laws by κ."""
@@ -228,6 +232,7 @@ def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
             window_estimates(counts, level) | _priced(counts, slab[0].prices, level) | {"units": np.array(counts.units)}
         )
     values |= _steered(slab, values)
+    values |= meeting(values, exact)
     values |= {"speedup_exact": exact, "windows": np.array(job.windows), "level": np.array(level)}
     values |= losses(scheme, [] if scheme.lossless else [block.means for block in slab], counts, level)
     own = _of_processes(out, slab)
@@ -248,6 +253,24 @@ def _steered(slab: Sequence[Block], values: dict[str, Any]) -> dict[str, Any]:
         return {"flips_per_1000": np.zeros((1, 1, 1))}
     flips = np.array([[[1000.0 * t.flips.sum() / t.total("n") for t in block.tallies]] for block in slab])
     return {"flips_per_1000": flips, "at_kappa_max": np.zeros_like(values["at_kappa_max"])}
+
+
+def meeting(values: dict[str, Any], exact: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    """The interval of the speed-up, holding an exact value from which the estimate differs by rounding alone.
+
+    Where nothing varies (α = 0 or 1) the interval has no width, and two ways to one number differ in the last digits.
+
+    Examples
+    --------
+    >>> ends = {f"speedup{end}": np.array([2.5, 2.5]) for end in ("", "_low", "_high")}
+    >>> {name: end.tolist() for name, end in meeting(ends, np.array([2.5 + 4e-15, 2.6])).items()}
+    {'speedup_low': [2.5, 2.5], 'speedup_high': [2.500000000000004, 2.5]}
+    """
+    same = np.abs(values["speedup"] - exact) <= ROUNDING * np.abs(exact)  # never where there is no exact value
+    return {
+        "speedup_low": np.where(same, np.fmin(values["speedup_low"], exact), values["speedup_low"]),
+        "speedup_high": np.where(same, np.fmax(values["speedup_high"], exact), values["speedup_high"]),
+    }
 
 
 def _known(slab: Sequence[Block], exact: NDArray[np.float64]) -> dict[str, Any]:

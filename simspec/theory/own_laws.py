@@ -39,19 +39,16 @@ def exact_law(kind: type[Scheme]) -> Callable[[OwnLaw], OwnLaw]:
 
     Examples
     --------
-    >>> import simspec
-    >>> from typing import Literal
-    >>> class Twice(simspec.Scheme):
-    ...     type: Literal["twice"] = "twice"
-    >>> @exact_law(Twice)
-    ... def twice(scheme, rates, kappa):  # κ drafts, kept all or none
-    ...     kept = float(kappa > 0)
-    ...     for rate in rates:
-    ...         kept *= rate
+    >>> import math, simspec
+    >>> class AllOrNone(simspec.Scheme):
+    ...     type: str = "all_or_none"
+    >>> @exact_law(AllOrNone)
+    ... def all_or_none(scheme, rates, kappa):
+    ...     kept = math.prod(rates)
     ...     return SchemeLaw(1 + kappa * kept, kappa * kept, kappa, 1 - kept, lambda cost: cost.base(kappa))
-    >>> simspec.exact(simspec.Iid(alpha=0.5), scheme=Twice(), kappa_max=2).best["mean_tokens"]
-    1.5
-    >>> _ = OWN_LAWS.pop(Twice)
+    >>> simspec.exact(simspec.Iid(alpha=0.9), scheme=AllOrNone(), kappa_max=8).kappa_star
+    8
+    >>> _ = OWN_LAWS.pop(AllOrNone)
     """
     if kind.__module__.startswith("simspec.model."):
         name = kind.model_fields["type"].default

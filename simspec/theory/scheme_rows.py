@@ -226,7 +226,8 @@ def _beta(process: BetaMixture, scheme: Scheme, kappa: int, ask: Ask) -> SchemeL
         asked = kappa > scheme.kmin or (not getattr(scheme, "submits", True) and kappa == scheme.kmin)
         if random and kappa and ((scheme.theta and asked) or rho == 1.0):
             told = f"{scheme.type} drafts by rates that {process.type} does not tell the draft model"
-            raise ParameterError("process.type", f"{told}; allowed: discrete_mixture by window, markov, iid, hmm")
+            known = "iid, position, survival, markov, hmm, drift, discrete_mixture"
+            raise ParameterError("process.type", f"{told}; allowed: {known}")
         return fix.of(rates)  # nothing is compared: one path again
     verdicts = kappa * (scheme.candidates if isinstance(scheme, Lookahead) else 1)
     nodes, weights = _beta_law(process, verdicts)

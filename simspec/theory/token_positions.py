@@ -79,6 +79,10 @@ def in_sequences(asked: Asked) -> tuple[list[FloatArray], list[FloatArray], Cont
 def _judged(asked: Asked, p: FloatArray, laws: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
     """Mass of a kept draft, and of a token drawn instead."""
     rule = asked.scheme.rule
+    there = int(np.count_nonzero(laws[0]))
+    if rule in ("rrs_wor", "otm_wor") and there < len(laws):
+        told = f"widths asks for {len(laws)} different drafts of a law of {there}"
+        raise ParameterError("widths", f"{told}; allowed: at most {there}")
     if rule in ("otm", "otm_wor"):
         kept = first_tokens_first(p, _drafted(laws, rule == "otm_wor"))
         return kept, p - kept

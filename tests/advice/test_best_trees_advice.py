@@ -293,7 +293,9 @@ def test_costs_that_were_measured():
         ({"nodes": 0}, "nodes"),
         ({"nodes": 257}, "nodes"),
         ({"nodes": 4.5}, "nodes"),
+        ({"nodes": True}, "nodes"),
         ({"depth": 0}, "depth"),
+        ({"depth": True}, "depth"),
         ({"windows": 0}, "windows"),
         ({"windows": True}, "windows"),
         ({"cost": {"c_d": -1}}, "c_d"),
@@ -366,3 +368,11 @@ def test_the_largest_plan_takes_seconds():
     simspec.plan_tree([0.5, 0.15, 0.08, 0.05, 0.03, 0.02], {"c_d": 0.02, "c_v": 0.0005}, nodes=256)
     simspec.plan_tree([0.5, 0.15, 0.08, 0.05], {"c_d": 0.02, "c_v": 0.0005, "c_r": 0.05}, nodes=64)
     assert time.monotonic() - began < 30
+
+
+def test_a_load_beside_a_file_without_loads_is_said(tmp_path, capsys):
+    path = tmp_path / "prices.toml"
+    path.write_text('[process]\ntype = "iid"\nalpha = 0.7\n[cost]\nc_d = 0.1\n')
+    assert main(["tree", "--costs", str(path), "--at", "8"]) == 2
+    assert capsys.readouterr().err.rstrip().endswith("tells of no load; leave --at out")
+    assert main(["tree", "--costs", str(path)]) == 0

@@ -66,13 +66,13 @@ def test_a_rule_that_loses_a_little_is_seen():
 
 def test_the_command(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(lossless, "CASES", (lossless.CASES[0], lossless.CASES[-1]))
-    assert lossless.main(["-o", str(tmp_path), "--tokens", "70000", "--quiet"]) == 0
+    assert lossless.main([str(tmp_path), "--tokens", "70000", "--quiet"]) == 0
     assert {entry.name for entry in tmp_path.iterdir()} == {"lossless.md", "lossless.parquet"}
     assert "2 ways to verify" in capsys.readouterr().err
     for arguments, told in ((["--tokens", "10"], "tokens = 10"), (["--seed", "-1"], "seed = -1")):
-        assert lossless.main(["-o", str(tmp_path), *arguments]) == 2
+        assert lossless.main([str(tmp_path), *arguments]) == 2
         assert told in capsys.readouterr().err
     (tmp_path / "lossless.md").write_text("mine", encoding="utf-8")
-    assert lossless.main(["-o", str(tmp_path), "--tokens", "70000", "--quiet"]) == 2
+    assert lossless.main([str(tmp_path), "--tokens", "70000", "--quiet"]) == 2
     assert "is another page" in capsys.readouterr().err
     assert (tmp_path / "lossless.md").read_text(encoding="utf-8") == "mine"

@@ -112,7 +112,27 @@ def test_the_picture_is_a_png(data, tmp_path):
 def test_the_command_says_what_it_cannot_write(tmp_path, capsys):
     path = tmp_path / "one.toml"
     path.write_text('windows = 1000\nkappa = [2]\n[process]\ntype = "iid"\nalpha = 0.7\n')
-    assert main([str(path), str(tmp_path / "out")]) == 2
+    out = tmp_path / "out"
+    assert main([str(out), "--scenario", str(path)]) == 2
     assert "allowed: several schemes at one price" in capsys.readouterr().err
-    assert main([str(tmp_path / "none.toml"), str(tmp_path / "out")]) == 2
+    assert main([str(out), "--scenario", str(tmp_path / "none.toml")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+    assert not out.exists()
+    out.mkdir()
+    (out / "README.md").write_text("mine")
+    assert main([str(out), "--scenario", str(path)]) == 2
+    assert "is another page" in capsys.readouterr().err
+    assert [own.name for own in out.iterdir()] == ["README.md"]
+
+
+def test_the_folder_of_systems_is_written_whole(tmp_path):
+    path = tmp_path / "two.toml"
+    path.write_text('windows = 1000\nkappa = [2]\n[process]\ntype = "iid"\nalpha = 0.7\n[cost]\nc_d = 0.1\n'
+                    '[[scheme]]\ntype = "chain"\n[[scheme]]\ntype = "dsi"\n')  # fmt: skip
+    out = tmp_path / "deep" / "out"
+    assert main([str(out), "--scenario", str(path)]) == 0
+    assert sorted(own.name for own in out.iterdir()) == ["README.md", "systems.parquet", "systems.png"]
+    text = (out / "README.md").read_text(encoding="utf-8")
+    assert f"--scenario {path}" in " ".join(text.split())
+    assert "κ is drafts of a round (chain), drafts of a block (dsi)" in " ".join(text.split())
+    assert "copies of the target" in text

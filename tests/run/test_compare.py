@@ -270,6 +270,28 @@ def test_what_only_one_has_is_listed_and_the_rest_goes_on(run):
     assert "left out" in repr(found)
 
 
+def test_no_price_in_common_is_no_agreement(run):
+    """What no price changes is compared; but the answer asked for, the speed-up, is not: 0 would say too much."""
+    small = {"kappa": [2], "process": {"type": "iid", "alpha": 0.7}}
+    first, second = (run(cost={"c_d": price}, **small) for price in (0.1, 0.2))
+    found = compare(first, second)
+    assert not found.differs
+    assert not found.same_price
+    assert "costs and speed-ups were not compared" in repr(found)
+    with pytest.raises(DatasetError, match="no price is in both folders"):  # exit code 2
+        cli(first, second)
+    assert cli(first, run(cost={"c_d": [0.1, 0.3]}, **small)) == 0
+    plant(second, Survival(survival=[0.75, 0.6]), 100_000, 1)
+    assert cli(first, second) == 1
+
+
+def test_what_is_left_out_fits_a_screen(run):
+    first, second = (run(process={"type": "iid", "alpha": alphas}) for alphas in ([0.6, 0.7], [0.7, 0.8]))
+    told = [line for line in repr(compare(first, second)).splitlines() if "only in" in line]
+    assert told
+    assert max(len(line) for line in repr(compare(first, second)).splitlines()[-4:]) <= 110 + len(str(first))
+
+
 @pytest.mark.parametrize("name", ["chunks", "estimates"])
 def test_unreadable_parts_are_listed_and_the_rest_goes_on(run, monkeypatch, name):
     monkeypatch.setattr(sweep_module, "SIMULATIONS_PER_PART", 1)

@@ -139,7 +139,9 @@ RINGS = TokenChain(  # greedy texts stay in one of two rings: one loses nothing,
 )
 
 
-@pytest.mark.parametrize("case", [(BigLittle(fallback=0.5), RINGS, 3, turns), COUNTED[1], COUNTED[13]], ids=str)
+@pytest.mark.parametrize(
+    "case", [(BigLittle(fallback=0.5), RINGS, 3, turns), COUNTED[1], COUNTED[13]], ids=["rings", "turns", "schedule"]
+)
 def test_intervals_of_a_loss_cover(case):
     """150 groups of 32 lanes: fewer than 126 of the intervals at 95% cover once in 3 million times.  Tokens of one lane
     depend on each other, or each lane of greedy texts is one ring: a third of the width covers far less."""

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import simspec
 from simspec import theory, write_report
 from simspec.kernels.lower_schemes import tally_of
 from simspec.model import Cost, DraftTree, Iid, ParameterError, Scenario, ScenarioError
@@ -334,3 +335,21 @@ def test_rubbish_is_refused_in_one_line_or_played():
     assert set(played) == set(Schemes.table)
     told = ("allowed", "known", "did you mean", "takes", "is missing; ")
     assert [text for text in refused if "\n" in text or not any(word in text for word in told)] == []
+
+
+@pytest.mark.parametrize(
+    ("scheme", "says"),
+    [
+        ("p_min", "every draft is as confident as α says"),
+        ("eagle2", "all trees are one tree"),
+        ("dsi", "copies of the target"),
+        ("fast dllm", "no acceptance rate"),
+        ("lookahead decoding", "a draft model's α is no guess at it"),
+    ],
+)
+def test_what_exact_says_of_a_scheme_a_run_says_too(scheme, says, tmp_path):
+    table = {"name": "told", "windows": 1000, "process": {"type": "iid", "alpha": 0.7}, "cost": {"c_d": 0.1},
+             "scheme": {"type": scheme}, "kappa": [2]}  # fmt: skip
+    summary = " ".join(simspec.sweep(table, tmp_path / "run").summary().split())
+    assert says in summary
+    assert says in " ".join(simspec.exact(simspec.Iid(alpha=0.7), {"c_d": 0.1}, 2, scheme)._notes())

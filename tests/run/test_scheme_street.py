@@ -321,7 +321,7 @@ def test_exact_answers_a_scheme_from_the_command_line(capsys):
         (["stop"], "theta is missing"),
         (["stop", "theta=70%"], "cannot be read"),
         (["stop", "theta=.5", "--kappa-max", "1000"], "kappa_max = 1000 is out of range; allowed: 0 to 256"),
-        (["pool"], "token_chain"),
+        (["pool", "--alpha", ".7"], "token_chain"),
         (["unmask", "--drift", ".8,.6"], "allowed"),
     ],
 )  # fmt: skip

@@ -112,7 +112,7 @@ def medusa() -> tuple[System, ...]:
             Tokens(rule="typical", epsilon=0.09),
         ),
         _typical(
-            "Medusa, typical, released",
+            "Medusa, typical, helper defaults",
             Tokens(**heads, **released),
             Tokens(widths=(2, 1, 2), **released, ends="greedy"),
         ),

@@ -1,4 +1,4 @@
-"""Plays the predictions and writes published.md and published.parquet: ``python -m simspec.claims.system_figures``."""
+"""Plays the predictions and writes published.md and .parquet: ``python -m simspec.claims.system_figures [FOLDER]``."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from simspec.claims.system_figures.page import COMMAND, HEADING, page, played
 from simspec.run import store
 from simspec.run.progress import Progress
 
+FOLDER = Path("results") / "systems"
 PAGE, TABLE = "published.md", "published.parquet"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write both files: 0 written, 2 bad place, 130 stopped; other files of the folder stay as they are."""
     own = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
-    own.add_argument("folder", type=Path, help="where published.md and published.parquet go, e.g. results/systems")
+    own.add_argument("folder", type=Path, nargs="?", default=FOLDER, help=f"where both files go; default {FOLDER}")
     own.add_argument("--quiet", action="store_true", help="no progress lines on stderr")
     args = own.parse_args(arguments)
     return ended(COMMAND, lambda: _write(args.folder, args.quiet))

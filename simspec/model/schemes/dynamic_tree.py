@@ -93,7 +93,8 @@ class DynamicTree(Scheme):
             if sum(self.misses) > 1.0 + 1e-9:
                 raise ParameterError("misses", f"misses adds up to {sum(self.misses):g}; allowed: at most 1")
             if self.breadth > len(self.misses) + 1:
-                told = f"breadth = {self.breadth} is out of range; allowed: 1 to {len(self.misses) + 1}, the ranks"
+                told = f"breadth = {self.breadth} is out of range; allowed: 1 to {len(self.misses) + 1}, the "
+                told += "ranks with a chance (misses has those of ranks 2, 3, …)"
                 raise ParameterError("breadth", told)
             return self
         for key in ("misses", "confidences"):

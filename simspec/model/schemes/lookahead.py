@@ -28,7 +28,8 @@ class Lookahead(Scheme):
     window : int
         W ≥ 0: tokens per level of the branch that makes new n-grams; they widen every pass.
     good : float
-        Share of the steps that have candidates, 1/f; the others make one token at the same cost.
+        Share of the steps that have candidates, 1/f; in the others all are rejected, so that they make one token and
+        pay c_r as well.
 
     References
     ----------

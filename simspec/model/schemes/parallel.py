@@ -15,8 +15,8 @@ class Parallel(Scheme):
     """A target pass starts after every κ drafts, and drafting goes on; κ is the lookahead.
 
     A round is a block of κ drafts.  A block that is accepted takes its drafting alone, its pass being hidden by what is
-    drafted meanwhile; where a draft is rejected, the pass that judges it is waited for.  There is no bonus token.  It
-    takes 1/(κ·c_d) copies of the target.
+    drafted meanwhile; where a draft is rejected, the pass that judges it is waited for.  That of the first draft starts
+    with the block, that of the others behind it.  There is no bonus token.  It takes 1/(κ·c_d) copies of the target.
 
     References
     ----------

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from pydantic import Field, PrivateAttr
 from pydantic.fields import FieldInfo
 
-from simspec.model.base import Model
+from simspec.model.base import Model, type_word
 from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError, did_you_mean, shown
 from simspec.model.forms import Rounds
@@ -174,9 +174,9 @@ class Schemes:
         Raises
         ------
         ParameterError
-            Another class already bears that ``type``.
+            Another class already bears that ``type``, or the class has none.
         """
-        name = scheme.model_fields["type"].default
+        name = type_word(scheme)
         known = cls.table.get(name)
         if known is not None and (known.__module__, known.__qualname__) != (scheme.__module__, scheme.__qualname__):
             raise ParameterError("type", f"type = {name!r} is already taken by {known.__module__}.{known.__qualname__}")
@@ -258,6 +258,12 @@ def register_scheme(scheme: type[Scheme]) -> type[Scheme]:
     Raises
     ------
     ParameterError
-        Another class already bears that ``type``.
+        Another class or a system already bears that ``type``, or the class has no ``type`` or no method ``rounds``.
     """
+    name = type_word(scheme)
+    if plain(name) in SYSTEM_OF:
+        raise ParameterError("type", f"type = {name!r} is already taken by a system; allowed: a word of its own")
+    if scheme.rounds is Scheme.rounds:
+        told = f"{scheme.__qualname__} has no rounds; allowed: a method rounds(draft, kappa) that returns a RoundTable"
+        raise ParameterError("rounds", told)
     return Schemes.add(scheme)

@@ -72,7 +72,7 @@ class Tokens(Drafting):
         ε, .09 if left out, and δ, √ε if left out.
     ends : {"target", "greedy"}
         Whether the token behind the typical drafts is drawn from the target or is its likeliest one (Medusa, where it
-        is the first token of the next step).
+        is the first token of the next step).  It says nothing of κ = 0, which is plain decoding: the token is drawn.
 
     Notes
     -----
