@@ -11,6 +11,7 @@ _EPILOG = """\
 examples:
   simspec league                                  eighteen controllers in ten surroundings, draft cost .1
   simspec league --draft-cost 0.03 --windows 1e5  cheaper drafts, a quicker look
+  simspec league --switch-cost 0.05               where every change of κ costs 5% of a plain step
 one controller on your own process: [policy] in a scenario, see docs/control.md"""
 
 
@@ -35,6 +36,10 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
             help=f"{text}, in plain target steps; default {usual:g}",
         )  # fmt: skip
     own.add_argument(
+        "--switch-cost", dest="switch", type=number, default=0.0, metavar="COST",
+        help="price of a round with another κ than the round before (a graph to load, a state to rebuild); default 0",
+    )  # fmt: skip
+    own.add_argument(
         "--windows", type=whole, default=None, metavar="N", help="rounds of each controller; default 1,000,000"
     )
     own.add_argument("--seed", type=whole, default=1, metavar="N", help="root seed; default 1")
@@ -52,10 +57,10 @@ def do(args: argparse.Namespace) -> int:
 
     cost = Cost(c_d=args.c_d, c_v=args.c_v, c_r=args.c_r)
     windows = DEFAULT_WINDOWS if args.windows is None else args.windows
-    found = league(cost, windows, args.seed, args.level, threads_of(args))
+    found = league(cost, windows, args.seed, args.level, threads_of(args), args.switch)
     if args.json:
         print_json({"cost": cost.identity(), "windows": windows, "seed": args.seed, "level": args.level,
-                    "places": found.records()})  # fmt: skip
+                    "switch": args.switch, "places": found.records()})  # fmt: skip
     else:
         print(found)
     return 0

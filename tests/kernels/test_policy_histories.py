@@ -135,7 +135,7 @@ POLICIES = {
     "steps": (Steps(candidates=(1, 3, 6), first=3, warm_up=0, interval=1), stepped),
     "gate": (Gate(first=4, highest=4, rounds=2, least=0.4), gated),
     "goodput": (Goodput(**BOUNDS, keep=0.9, cost=COST), goodput),
-    "ucb": (Ucb(first=1, lowest=1, highest=3, cost=COST), bounded),
+    "ucb": (Ucb(first=1, lowest=1, highest=3, width=1.0, cost=COST), bounded),
 }
 
 
