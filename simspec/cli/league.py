@@ -9,7 +9,7 @@ from simspec.cli.common import add_json, add_threads, number, whole
 
 _EPILOG = """\
 examples:
-  simspec league                                  eighteen controllers in ten surroundings, draft cost .1
+  simspec league                                  nineteen controllers in ten surroundings, draft cost .1
   simspec league --draft-cost 0.03 --windows 1e5  cheaper drafts, a quicker look
   simspec league --switch-cost 0.05               where every change of κ costs 5% of a plain step
 one controller on your own process: [policy] in a scenario, see docs/control.md"""

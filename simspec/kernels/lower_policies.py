@@ -177,8 +177,12 @@ def _goodput(policy: Goodput) -> PolicyForm:
 
 
 def _ucb(policy: Ucb) -> PolicyForm:
-    head = [policy.highest, policy.keep, policy.width, policy.lowest]
-    return _form(policy, "bound", np.array([*head, *prices(policy)]), np.zeros(3 + 3 * (policy.highest + 1)))
+    sums = [0.0] * (3 + 3 * (policy.highest + 1))
+    if policy.window is None:
+        head = [policy.highest, policy.keep, policy.width, policy.lowest]
+        return _form(policy, "bound", np.array([*head, *prices(policy)]), np.array(sums))
+    head = [policy.highest, policy.window, policy.width, policy.lowest]
+    return _form(policy, "window", np.array([*head, *prices(policy)]), np.array([*sums, 0.0, *[-1.0] * policy.window]))
 
 
 def _exp3(policy: Exp3) -> PolicyForm:

@@ -122,44 +122,68 @@ def worth(state, lane, longest, arm):
 
 
 @njit
-def enter(kappa, drafted, accepted, full, state, figures, lane, keep):
-    """Add a round to the arm that it played; a draft that was cut says nothing about it."""
+def put(state, figures, lane, arm, accepted, full, sign):
+    """Add a round to its arm, or take it away again: prices are whole ticks, so sums are exact."""
     longest = np.int64(figures[0])
-    if keep != 1.0:
-        for row in range(3 + 3 * (longest + 1)):
-            state[row, lane] *= keep
-    if drafted[lane] != kappa[lane]:
-        return
-    arm = np.int64(kappa[lane])
-    tokens = np.float64(accepted[lane]) + 1.0
-    cost = figures[4 + arm] if full[lane] != 0 else figures[5 + longest + arm]
-    state[0, lane] += 1.0
-    state[1, lane] += tokens
-    state[2, lane] += cost
-    state[3 + arm, lane] += 1.0
-    state[3 + longest + 1 + arm, lane] += tokens
-    state[3 + 2 * (longest + 1) + arm, lane] += cost
+    tokens = np.float64(accepted) + 1.0
+    cost = figures[4 + arm] if full != 0 else figures[5 + longest + arm]
+    state[0, lane] += sign
+    state[1, lane] += sign * tokens
+    state[2, lane] += sign * cost
+    state[3 + arm, lane] += sign
+    state[3 + longest + 1 + arm, lane] += sign * tokens
+    state[3 + 2 * (longest + 1) + arm, lane] += sign * cost
+
+
+@njit
+def highest_bound(state, figures, lane):
+    """The arm with the highest upper confidence bound; an arm never played comes first."""
+    longest, width, lowest = np.int64(figures[0]), figures[2], np.int64(figures[3])
+    log, best, most = logarithm(max(state[0, lane], 1.0)), lowest, -1e300
+    for arm in range(lowest, longest + 1):
+        bound = 1e300
+        if state[3 + arm, lane] > 1e-9:
+            bound = worth(state, lane, longest, arm) + width * np.sqrt(log / state[3 + arm, lane])
+        if bound > most:
+            best, most = arm, bound
+    return best
 
 
 def by_bound(kappa, drafted, accepted, full, state, figures, words):
-    """The arm with the highest upper confidence bound; arms are draft lengths, an arm never played comes first.
+    """Upper confidence bounds, perhaps discounted; arms are draft lengths, and a draft that was cut tells nothing.
 
     state: rounds, tokens, cost; then rounds, tokens and cost per arm.  figures: longest κ, what a round leaves of the
     past, width, lowest κ, prices as in `by_survival`.
     """
-    longest, keep, width, lowest = np.int64(figures[0]), figures[1], figures[2], np.int64(figures[3])
+    rows, keep = 3 + 3 * (np.int64(figures[0]) + 1), figures[1]
     for lane in range(LANES):
-        enter(kappa, drafted, accepted, full, state, figures, lane, keep)
-        if state[0, lane] == 0.0:
-            continue
-        log, best, most = logarithm(max(state[0, lane], 1.0)), lowest, -1e300
-        for arm in range(lowest, longest + 1):
-            bound = 1e300
-            if state[3 + arm, lane] > 1e-9:
-                bound = worth(state, lane, longest, arm) + width * np.sqrt(log / state[3 + arm, lane])
-            if bound > most:
-                best, most = arm, bound
-        kappa[lane] = np.int32(best)
+        if keep != 1.0:
+            for row in range(rows):
+                state[row, lane] *= keep
+        if drafted[lane] == kappa[lane]:
+            put(state, figures, lane, np.int64(kappa[lane]), accepted[lane], full[lane], 1.0)
+        if state[0, lane] != 0.0:
+            kappa[lane] = np.int32(highest_bound(state, figures, lane))
+
+
+def by_window(kappa, drafted, accepted, full, state, figures, words):
+    """The same over the last so many rounds.
+
+    state: as in `by_bound`; then rounds so far, and of the last ones 256κ + 2A + full each, −1: none.  figures: as in
+    `by_bound`, with the number of rounds in the second place.
+    """
+    window, many = np.int64(figures[1]), 3 + 3 * (np.int64(figures[0]) + 1)
+    for lane in range(LANES):
+        if drafted[lane] == kappa[lane]:
+            slot = many + 1 + np.int64(state[many, lane]) % window
+            old = np.int64(state[slot, lane])
+            if old >= 0:
+                put(state, figures, lane, old // 256, old % 256 // 2, old % 2, -1.0)
+            put(state, figures, lane, np.int64(kappa[lane]), accepted[lane], full[lane], 1.0)
+            state[slot, lane] = 256.0 * kappa[lane] + 2.0 * accepted[lane] + full[lane]
+            state[many, lane] += 1.0
+        if state[0, lane] != 0.0:
+            kappa[lane] = np.int32(highest_bound(state, figures, lane))
 
 
 def by_weight(kappa, drafted, accepted, full, state, figures, words):
@@ -272,6 +296,7 @@ RULES = {
     "length": by_length,
     "survival": by_survival,
     "bound": by_bound,
+    "window": by_window,
     "weight": by_weight,
     "sample": by_sample,
     "gate": by_gate,

@@ -127,6 +127,30 @@ class ByBound(Rule):
         return lowest + bounds.index(max(bounds))
 
 
+class ByWindow(Rule):
+    """The same of the last so many rounds, summed anew each time."""
+
+    def __init__(self, figures: Sequence[float], initial: Sequence[float]) -> None:
+        super().__init__(figures, initial)
+        self.rounds: list[tuple[int, float, float]] = []
+
+    def after(self, kappa: int, drafted: int, accepted: int, word: int) -> int:
+        longest, window, width, lowest = int(self.figures[0]), int(self.figures[1]), *self.figures[2:4]
+        if drafted == kappa:
+            cost = self.figures[4 + kappa + (longest + 1 if accepted < drafted else 0)]
+            self.rounds = [*self.rounds, (kappa, accepted + 1.0, cost)][-window:]
+        if not self.rounds:
+            return kappa
+        rate = sum(tokens for _, tokens, _ in self.rounds) / sum(cost for _, _, cost in self.rounds)
+        log = logarithm(float(len(self.rounds)))
+        bounds = []
+        for arm in range(int(lowest), longest + 1):
+            own = [(tokens, cost) for played, tokens, cost in self.rounds if played == arm]
+            gain = sum(tokens for tokens, _ in own) - rate * sum(cost for _, cost in own)
+            bounds.append(gain / len(own) + width * math.sqrt(log / len(own)) if own else math.inf)
+        return int(lowest) + bounds.index(max(bounds))
+
+
 class ByWeight(Rule):
     """EXP3."""
 
@@ -225,6 +249,7 @@ RULE_TWINS: dict[str, type[Rule]] = {
     "length": ByLength,
     "survival": BySurvival,
     "bound": ByBound,
+    "window": ByWindow,
     "weight": ByWeight,
     "sample": BySample,
     "gate": ByGate,

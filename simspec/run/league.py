@@ -94,6 +94,7 @@ def controllers(process: Process, cost: Cost) -> dict[str, Policy]:
         "goodput 500": Goodput(**_BOUNDS, keep=0.998, keeps=True),
         "UCB": Ucb(**_BOUNDS, keeps=True),
         "UCB 200": Ucb(**_BOUNDS, keep=0.995, keeps=True),
+        "UCB last 500": Ucb(**_BOUNDS, window=500, keeps=True),
         "EXP3": Exp3(**_BOUNDS, keeps=True),
         "Thompson": Thompson(**_BOUNDS, keeps=True),
         "Thompson 50": Thompson(**_BOUNDS, keep=0.98, keeps=True),

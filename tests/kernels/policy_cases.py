@@ -35,6 +35,8 @@ CASES = {
     "goodput slow": Goodput(first=2, lowest=0, highest=7, keep=1.0, interval=3, cost=COST, keeps=True),
     "ucb": Ucb(first=1, lowest=1, highest=7, cost=COST),
     "ucb discounted": Ucb(first=0, lowest=0, highest=4, width=0.3, keep=0.95, cost=COST, keeps=True),
+    "ucb window": Ucb(first=1, lowest=0, highest=5, width=0.5, window=9, cost=COST),
+    "ucb one round": Ucb(first=1, lowest=1, highest=3, window=1, cost=COST, keeps=True),
     "exp3": Exp3(first=1, lowest=1, highest=7, cost=COST),
     "exp3 even": Exp3(first=2, lowest=2, highest=5, even=1.0, cost=COST, keeps=True),
     "thompson": Thompson(**BOUNDS, cost=COST),

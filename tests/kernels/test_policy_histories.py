@@ -105,12 +105,12 @@ def goodput(rounds):
     return max(range(1, 8), key=lambda k: speed[k])
 
 
-def bounded(rounds):
-    """UCB on tokens − Ŝ·cost over κ = 1 … 3; what was cut counts nowhere."""
+def bounded(rounds, window=1000):
+    """UCB on tokens − Ŝ·cost over κ = 1 … 3, of the last rounds; what was cut counts nowhere."""
     kappa, seen = 1, []
     for drafted, accepted in rounds:
         if drafted == kappa:
-            seen.append((kappa, accepted + 1, COST.of_round(kappa, accepted < drafted)))
+            seen = [*seen, (kappa, accepted + 1, COST.of_round(kappa, accepted < drafted))][-window:]
         if not seen:
             continue
         speed = sum(t for _, t, _ in seen) / sum(c for _, _, c in seen)
@@ -136,6 +136,10 @@ POLICIES = {
     "gate": (Gate(first=4, highest=4, rounds=2, least=0.4), gated),
     "goodput": (Goodput(**BOUNDS, keep=0.9, cost=COST), goodput),
     "ucb": (Ucb(first=1, lowest=1, highest=3, width=1.0, cost=COST), bounded),
+    "ucb window": (
+        Ucb(first=1, lowest=1, highest=3, width=1.0, window=4, cost=COST),
+        lambda rounds: bounded(rounds, window=4),
+    ),
 }
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
+from simspec.model.errors import ParameterError
 from simspec.model.policies.policy import Policies, Priced
 
 
@@ -19,6 +20,8 @@ class Ucb(Priced):
         The bound is the mean plus width·√(ln t/n), in tokens.  At 1 some lanes keep a wrong κ for 10⁵ rounds.
     keep : float
         What a round leaves of older rounds: 1 for UCB1, below 1 for discounted UCB.
+    window : int, optional
+        Only the last so many rounds count: sliding-window UCB.
 
     References
     ----------
@@ -30,6 +33,12 @@ class Ucb(Priced):
     highest: int = Field(default=8, ge=0, le=64, description="largest κ")
     width: float = Field(default=2.0, ge=0, le=1e6, description="of the confidence bound, in tokens")
     keep: float = Field(default=1.0, gt=0, le=1, description="share of older rounds that a round leaves")
+    window: int | None = Field(default=None, ge=1, le=4096, description="rounds that count")
+
+    def __init__(self, /, *unnamed: Any, **data: Any) -> None:
+        super().__init__(*unnamed, **data)
+        if self.window is not None and self.keep != 1.0:
+            raise ParameterError("window", f"window = {self.window} beside keep = {self.keep:g}; allowed: one of them")
 
 
 @Policies.add
