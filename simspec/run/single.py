@@ -60,22 +60,25 @@ class SimulationResult:
         return [kappa for kappa, flag in zip(self._table["kappa"].to_pylist(), flags, strict=True) if flag]
 
     def __repr__(self) -> str:
-        rows, scheme = [], self.job.simulation.scheme
+        rows, scheme, steered = [], self.job.simulation.scheme, self.job.simulation.policy.adapts
         for row in self._table.to_pylist():
             rows.append(
                 [
-                    f"{row['kappa']}",
+                    f"mean {row['mean_drafted']:.2f}" if steered else f"{row['kappa']}",
                     *(with_interval(row, key) for key in ("speedup", "mean_tokens", "p_zero_accepted", "p_full")),
                     *([] if scheme.lossless else [lost(row, False)]),
-                    _mark(row),
+                    *([] if steered else [_mark(row)]),
                 ]
             )
         first = self._table.slice(0, 1).to_pylist()[0]
         how = _HOW[self.job.method].format(rounds=first["rounds"], seed=self.job.seed)
         head = f"{self.job.simulation}; {self.cost}; {how}"
         level = "" if self.job.method == "exact" else f" [{self.level:.0%}]"
-        header = ["κ", f"speed-up{level}", "E[tokens]", "P(A=0)", "P(A=κ)", *([] if scheme.lossless else ["loses"]), ""]
+        header = ["κ", f"speed-up{level}", "E[tokens]", "P(A=0)", "P(A=κ)", *([] if scheme.lossless else ["loses"])]
+        header += [] if steered else [""]
         notes = [] if scheme.lossless else [why_lossy(first)]
+        if steered:
+            notes.append(f"another κ than in the round before in {first['flips_per_1000']:.0f} of 1,000 rounds")
         notes += [*scheme.notes, *exact_notes(scheme, self.job.process, self.kappa_star)]
         return "\n".join([head, "", table(header, rows), *map(wrapped, notes)])
 

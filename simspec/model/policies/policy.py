@@ -67,7 +67,9 @@ class Policy(Model):
         return {key: plain[key] for key, value in own.items() if value is not None}
 
     def __str__(self) -> str:
-        own = {key: value for key, value in self.identity().items() if key not in ("type", "cost")}
+        usual = {key: field.default for key, field in type(self).model_fields.items()}
+        own = {key: value for key, value in self.identity().items() if key not in ("type", "cost", "code")}
+        own = {key: value for key, value in own.items() if getattr(self, key) != usual[key]}
         inside = ", ".join(f"{key} = {shown(value)}" for key, value in own.items())
         return f"{self.type}({inside})" if inside else self.type
 
@@ -165,7 +167,7 @@ class Policies:
         --------
         >>> import simspec.model
         >>> print(Policies.make(type="heuristic", first=5, highest=20))
-        heuristic(first = 5, lowest = 1, highest = 20, keeps = False, up = 2, down = 1)
+        heuristic(first = 5, highest = 20)
         """
         kind = keys.get("type")
         if kind is None:
