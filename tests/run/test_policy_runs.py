@@ -1,5 +1,8 @@
 """Who chooses κ, along the whole street: scenario, run, tables; and a policy of the user's own."""
 
+import os
+import subprocess
+import sys
 from typing import Literal
 
 import numpy as np
@@ -186,3 +189,23 @@ def test_another_function_is_another_policy():
     other = type("Other", (Plain,), {"choose": staticmethod(lambda kappa, accepted, full, state: None)})
     assert other().identity()["code"] != Plain().identity()["code"]
     assert np.unique([Simulation(simspec.Iid(alpha=0.7), policy=one).id for one in (other(), Plain())]).size == 2
+
+
+PLAYED = """
+import hashlib, simspec
+process, out = {"type": "drift", "alpha_start": 0.9, "alpha_end": 0.5, "tokens": 40}, []
+for name in ("rolling", "exp3", "thompson", "steps", "goodput", "ucb", "gate", "heuristic"):
+    tally = simspec.simulate(process, {"c_d": 0.1}, policy=name, windows=300).tallies[0]
+    out.append((tally.sums.tolist(), tally.flips.tolist()))
+print(hashlib.sha256(repr(out).encode()).hexdigest())
+"""
+
+
+def test_without_a_compiler_the_twins_play_policies():
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", PLAYED], env={**os.environ, **extra}, capture_output=True, text=True, check=True
+        ).stdout
+        for extra in ({}, {"NUMBA_DISABLE_JIT": "1"})
+    ]
+    assert found[0] == found[1] != ""
