@@ -19,6 +19,7 @@ from simspec.model.process import Process
 from simspec.model.rounds import RoundKind
 from simspec.model.schemes.chain import Chain
 from simspec.model.schemes.scheme import Scheme
+from simspec.model.trace import Trace
 
 _CHAIN, _FIXED = Chain(), Fixed()
 PER_DRAFT = ("gaussian_copula_ar1", "hmm", "token_chain")
@@ -88,7 +89,8 @@ class Simulation:
         if not self.chained:
             told = f"policy {self.policy.type} chooses the length of a chain, and {self.scheme.type} is none"
             raise ParameterError("policy", f"{told}; allowed: no [scheme] but chain")
-        if self.process.type in PER_DRAFT or self.process.type == "trace":
+        rounds_only = isinstance(self.process, Trace) and self.process.alpha is None
+        if self.process.type in PER_DRAFT or rounds_only:
             told = f"policy {self.policy.type} needs rounds whose law is known when they start; {self.process.type}"
             raise ParameterError("policy", f"{told} has none; allowed: another process, or no [policy]")
         try:

@@ -115,6 +115,20 @@ def test_prices_are_read_from_the_run_or_from_the_policy():
     assert wrong.to_pandas()["speedup"][0] < dear.to_pandas()["speedup"][0]
 
 
+def test_a_measured_chance_at_every_position_is_replayed_under_a_policy():
+    """SmolLM2 and a map of its layer 24: a schedule that is always 4 plays what κ = 4 plays."""
+    trace = {"type": "trace", "path": "shipped:smollm2", "alpha": "alpha", "request": "request"}
+    trace["where"] = {"draft": "tl24", "temperature": 1.0}
+    still = simspec.simulate(trace, COST, kappa=4, windows=100_000)
+    plan, rolling = (
+        simspec.simulate(trace, COST, windows=100_000, policy=own)
+        for own in ({"type": "schedule", "kappas": [4]}, {"type": "rolling", "smoothing": 0.99})
+    )
+    assert (still.tallies[0].histogram == plan.tallies[0].histogram).all()
+    assert rolling.to_pandas()["speedup_exact"].isna().all()
+    assert 0.9 < rolling.to_pandas()["speedup"][0] / still.to_pandas()["speedup"][0] < 1.2
+
+
 def test_ids_of_runs_without_a_policy_are_as_before():
     plain = {key: value for key, value in TABLE.items() if key != "policy"}
     (simulation, kappas), *_ = Scenario.from_dict(plain).simulations()
@@ -123,6 +137,10 @@ def test_ids_of_runs_without_a_policy_are_as_before():
     again = Scenario.from_dict(Scenario.from_dict(TABLE).to_dict())
     assert again == Scenario.from_dict(TABLE)
     assert again.points() == 7 - 2  # as for κ, those of one simulation count once
+
+
+ROUNDS_ONLY = {"type": "trace", "path": "shipped:smollm2_windows", "accepted": "accepted_full", "request": "request"}
+ROUNDS_ONLY |= {"drafted": 8, "bonus_included": False}
 
 
 @pytest.mark.parametrize(
@@ -135,6 +153,7 @@ def test_ids_of_runs_without_a_policy_are_as_before():
         ({"policy": {"type": "ucb"}, "scheme": {"type": "tree", "misses": [0.4]}}, "policy", "no [scheme] but chain"),
         ({"policy": {"type": "ucb"}, "process": {"type": "hmm", "P": [[0.9, 0.1], [0.2, 0.8]], "alphas": [0.9, 0.5]}},
          "policy", "another process"),
+        ({"policy": {"type": "steps"}, "process": ROUNDS_ONLY}, "policy", "another process"),
         ({"policy": {"type": "ucb"}, "method": "exact"}, "method", 'allowed with this policy: "simulate"'),
         ({"policy": {"type": "heuristic"}, "process": {"type": "survival", "survival": [0.8, 0.5]}}, "policy",
          "beyond the 2 measured positions"),
