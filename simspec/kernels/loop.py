@@ -120,7 +120,7 @@ def play_rounds(
         judge(lanes, cut)
         count(lanes, width, seen)
         if policy != FIXED:
-            count_flips(lanes, nowhere)
+            count_flips(lanes)
         if played < raw.shape[1]:
             record(lanes, left, raw, played)
         if walk == CARRY:
@@ -155,6 +155,7 @@ def play_rounds(
                     discarded[lane] += lanes[POSITION + lane] - lanes[LENGTH + lane]
                     left[lane] -= 1
                     if left[lane] == 0:
+                        flips[lane] = lanes[FLIPS + lane]
                         lanes[HOME + lane] = nowhere  # plays on unseen until the last lane has finished
                         playing -= 1
                 if numbers[4] == 0:
@@ -165,7 +166,8 @@ def play_rounds(
             along(lanes, offsets)
     add_up(seen, width, discarded, sums, histogram)
     for lane in range(LANES):
-        flips[lane] = lanes[FLIPS + lane]
+        if lanes[HOME + lane] != nowhere:
+            flips[lane] = lanes[FLIPS + lane]
     return played
 
 
@@ -262,11 +264,12 @@ def count(lanes, width, seen):
 
 
 @njit
-def count_flips(lanes, nowhere):
-    """Rounds of unfinished lanes that ask for another κ than the round before."""
+def count_flips(lanes):
+    """Rounds that ask for another κ than the round before."""
     for lane in range(LANES):
-        moved = np.int32(lanes[DRAFT + lane] != lanes[LAST + lane]) & np.int32(lanes[HOME + lane] != nowhere)
+        moved = np.int32(lanes[DRAFT + lane] != lanes[LAST + lane])
         lanes[FLIPS + lane] = np.int32(lanes[FLIPS + lane] + moved)
+    for lane in range(LANES):
         lanes[LAST + lane] = lanes[DRAFT + lane]
 
 
