@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import setting
 from timing import Play
 
@@ -67,6 +68,20 @@ def _own(kappa: Any, accepted: Any, full: Any, memory: Any) -> None:
         kappa[lane] += 2 if full[lane] else -1
 
 
+def _rolling() -> Any:
+    """The rolling estimate whose cells are those of the peers: a cut wherever two neighbours differ."""
+    from simspec.kernels.lower_policies import policy_form
+    from simspec.model.policies import Rolling
+
+    lengths = setting.lengths()
+    at = np.flatnonzero(np.diff(lengths)) + 1
+    policy = Rolling(
+        rule="table", cuts=(at / setting.CELLS).tolist(), kappas=[1, *lengths[at].tolist()], first=setting.POLICY_START,
+        highest=setting.LONGEST, smoothing=setting.SMOOTHING, initial=setting.FIRST_ESTIMATE,
+    )  # fmt: skip
+    return policy_form(policy)[0]
+
+
 def _policy_arm(process: str, policy: str) -> Play:
     """The general loop at a policy, one thread, chunks of 64 lanes."""
 
@@ -83,6 +98,8 @@ def _policy_arm(process: str, policy: str) -> Play:
             "heuristic": Policy(2, -1, 1, last),
             "own": Policy(lowest=1, highest=last, own=_own),
         }
+        if policy == "rolling":  # older revisions have no such pass
+            choices[policy] = _rolling()
         form, keys = lower.form(ARMS[process][0](model), last), stream_keys(SEED, process)
         length = 64 if process == "drift" else 4096
         done = chunk = 0
@@ -97,7 +114,7 @@ def _policy_arm(process: str, policy: str) -> Play:
 POLICY_ARMS: dict[str, tuple[Play, int]] = {
     f"{process} {policy}": (_policy_arm(process, policy), 100_000)
     for process in ("iid", "markov", "drift")
-    for policy in ("fixed", "heuristic", "own")
+    for policy in ("fixed", "heuristic", "rolling", "own")
 }
 """Arms of the general loop: "<process> <policy>" → (callable, windows).
 

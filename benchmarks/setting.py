@@ -84,6 +84,24 @@ def follow(kappa: int, full: bool) -> int:
     return min(max(kappa + 2 if full else kappa - 1, 1), LONGEST)
 
 
+SMOOTHING, FIRST_ESTIMATE, CELLS = 0.85, 0.7, 256
+"""The rolling estimate e ← λe + (1 − λ)·[accepted] of examined drafts; kappa is looked up by its cell of [0, 1]."""
+
+
+def lengths() -> IntArray:
+    """kappa by cell of the estimate: the best for independent drafts at its middle, a draft costing a tenth of a step.
+
+    Examples
+    --------
+    >>> lengths()[[0, 128, 179, 255]].tolist()
+    [1, 2, 4, 16]
+    """
+    middle = (np.arange(CELLS)[:, None] + 0.5) / CELLS
+    kappas = np.arange(LONGEST + 1)
+    speed = np.cumsum(middle**kappas, axis=1) / (1.0 + 0.1 * kappas)
+    return np.asarray(1 + speed[:, 1:].argmax(axis=1))
+
+
 def fixed_kappa(case: str) -> int:
     """The draft length of a case whose rounds all have the same one."""
     if case == "tree":
@@ -94,5 +112,6 @@ def fixed_kappa(case: str) -> int:
 CASES = (
     "iid", "markov", "drift", "hmm", "beta requests", "discrete requests", "tree",
     "iid fixed", "markov fixed", "drift fixed", "iid heuristic", "markov heuristic", "drift heuristic",
+    "iid rolling", "markov rolling", "drift rolling",
 )  # fmt: skip
 """What a peer can simulate: a process at its `fixed_kappa`, or "<process> <policy>" as the general loop has it."""

@@ -3,7 +3,8 @@
 The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `solve`, `phase`,
 `sample_tokens`, `write_report`; from an engine's log to a decision `fit`, `fit_processes`, `costs`, `explain`,
 `recommend`, `export`, `ab`, `convert`, `gate_trips`, `plan_tree`; the acceptance processes, `Cost`, `RowProcess` with
-`register_process` for a process of your own, and `Scheme` with `register_scheme` and `exact_law` for a way to draft.
+`register_process` for a process of your own, `Scheme` with `register_scheme` and `exact_law` for a way to draft, and
+`OwnPolicy` with `register_policy` for who chooses κ.
 Everything is imported when first used, so that ``import simspec`` is immediate.
 """
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         Iid,
         Loss,
         Markov,
+        OwnPolicy,
         ParameterError,
         Position,
         RoundTable,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
         Survival,
         TokenChain,
         Trace,
+        register_policy,
         register_process,
         register_scheme,
     )
@@ -66,6 +69,7 @@ __all__ = [
     "Iid",
     "Loss",
     "Markov",
+    "OwnPolicy",
     "ParameterError",
     "Position",
     "RoundTable",
@@ -94,6 +98,7 @@ __all__ = [
     "plan_tree",
     "read",
     "recommend",
+    "register_policy",
     "register_process",
     "register_scheme",
     "sample_tokens",

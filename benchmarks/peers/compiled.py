@@ -118,6 +118,12 @@ _rng = np.random.default_rng(1)
 _depth = np.arange(setting.KAPPA)
 _ALPHA, _DRIFT = _word(setting.ALPHA)[()], _word(setting.DRIFT_RATES)
 _CHAIN = (_word(setting.AFTER_REJECT)[()], _word(setting.AFTER_ACCEPT)[()])
+_ROLLING = (
+    setting.POLICY_START,
+    setting.lengths().astype(np.int32),
+    setting.CELLS,
+    np.array([setting.SMOOTHING, setting.FIRST_ESTIMATE]),
+)
 _IID = (_half(setting.ALPHA ** (_depth + 1.0)),)
 _BY_STATE = (
     _half(setting.AFTER_REJECT * setting.AFTER_ACCEPT**_depth),
@@ -141,6 +147,9 @@ PEERS = [
     _loop("iid heuristic", "policy_iid", _ALPHA, setting.POLICY_START, 1),
     _loop("markov heuristic", "policy_markov", *_CHAIN, setting.POLICY_START, 1),
     _loop("drift heuristic", "policy_drift", setting.TOKENS, _DRIFT, setting.POLICY_START, 1),
+    _loop("iid rolling", "policy_rolling", _ALPHA, _ALPHA, *_ROLLING),
+    _loop("markov rolling", "policy_rolling", *_CHAIN, *_ROLLING),
+    _loop("drift rolling", "policy_rolling_drift", setting.TOKENS, _DRIFT, *_ROLLING),
     *[_simd(case, library, *_TABLES[case]) for case in _TABLES for library in _WIDTHS],
 ]
 

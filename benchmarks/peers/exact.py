@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import setting
 from scipy.special import roots_jacobi
-from setting import FloatArray
+from setting import FloatArray, IntArray
 
 Policy = Callable[[int, bool], int]
 _NODES = 128
@@ -124,6 +124,69 @@ def _sequence(process: str) -> tuple[FloatArray, FloatArray]:
     return np.tile(rates, (setting.TOKENS, 1)), weights
 
 
+_GRID = 2048
+"""Points of the grid of estimates, in the middle of its cells: a step of kappa lies halfway between two of them, where
+splitting mass between neighbours favours neither side."""
+
+
+def rolling_law(process: str) -> FloatArray:
+    """Shares of rounds where kappa follows a rolling estimate, put on a grid between whose points mass is split.
+
+    Long-run shares of a chain whose state is the last verdict; for drift those of one output after another.
+    """
+    grid, kappas = (np.arange(_GRID) + 0.5) / _GRID, setting.lengths()
+    shares = np.zeros((setting.LONGEST + 1, setting.LONGEST + 1))
+    chosen = kappas[(grid * setting.CELLS).astype(int)]
+
+    def moved(mass: FloatArray, start: IntArray, drafted: int, rates: FloatArray) -> list[tuple[int, bool, FloatArray]]:
+        """(A, full, mass by estimate afterwards) of the rounds that draft so many from these grid points."""
+        found, alive, e = [], mass, grid[start]
+        for a in range(drafted):
+            found.append((a, False, _binned(setting.SMOOTHING * e, alive * (1.0 - rates[a]))))
+            alive, e = alive * rates[a], setting.SMOOTHING * e + 1.0 - setting.SMOOTHING
+        found.append((drafted, True, _binned(e, alive)))
+        for a, _, after in found:
+            shares[drafted, a] += after.sum()
+        return found
+
+    groups = [(int(kappa), np.flatnonzero(chosen == kappa)) for kappa in np.unique(chosen)]
+    if process == "drift":
+        at = np.zeros((setting.TOKENS + setting.LONGEST + 1, _GRID))
+        first = int(setting.FIRST_ESTIMATE * _GRID)
+        for t in range(setting.TOKENS):
+            left, own = setting.TOKENS - 1 - t, groups
+            if t == 0:
+                at[0, first] = 1.0
+                own = [(setting.POLICY_START, np.array([first]))]
+            for kappa, points in own:
+                rates = setting.DRIFT_RATES[t : t + min(kappa, left)]
+                for a, _, after in moved(at[t, points], points, min(kappa, left), rates):
+                    at[t + a + 1] += after
+        return shares / shares.sum()
+    before = setting.ALPHA if process == "iid" else setting.AFTER_REJECT
+    going = setting.ALPHA if process == "iid" else setting.AFTER_ACCEPT
+    law = np.full((2, _GRID), 0.5 / _GRID)
+    for _ in range(400):
+        shares[:] = 0.0
+        after = np.zeros_like(law)
+        for verdict, first_rate in enumerate((before, going)):
+            for kappa, points in groups:
+                rates = np.array([first_rate] + [going] * (kappa - 1))
+                for _, full, mass in moved(law[verdict, points], points, kappa, rates):
+                    after[int(full)] += mass
+        law = after
+    return shares / shares.sum()
+
+
+def _binned(place: FloatArray, mass: FloatArray) -> FloatArray:
+    """Mass split between the two neighbouring grid points."""
+    at = np.clip(place * _GRID - 0.5, 0.0, _GRID - 1.0)
+    below = np.minimum(at.astype(np.int64), _GRID - 2)
+    part = at - below
+    found: FloatArray = np.bincount(below, mass * (1.0 - part), _GRID) + np.bincount(below + 1, mass * part, _GRID)
+    return found
+
+
 def tree_law() -> FloatArray:
     """Shares by accepted length of a walk through the tree, in the row of its depth."""
     parents, chances = setting.tree()
@@ -143,6 +206,8 @@ def law(case: str) -> FloatArray:
     if case == "tree":
         return tree_law()
     process, _, policy_name = case.partition(" ")
+    if policy_name == "rolling":
+        return rolling_law(process)
     adapts = policy_name == "heuristic"
     policy: Policy = setting.follow if adapts else lambda kappa, full: kappa
     start = setting.POLICY_START if adapts else setting.fixed_kappa(case)

@@ -14,7 +14,7 @@ from peers.base import Peer, check_all
 from peers.exact import law
 
 WIDE = setting.LONGEST + 1
-LONGEST = setting.LONGEST
+LONGEST, START = setting.LONGEST, setting.POLICY_START
 
 
 def _jit(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -149,6 +149,42 @@ def drift_policy(generations, rates, start, adapts, hist):
             t += a + 1
 
 
+@_jit
+def rolling(windows, after_reject, after_accept, lengths, smoothing, estimate, hist):
+    """kappa by a rolling estimate of the verdicts; equal rates are independent drafts."""
+    rate, kappa = after_reject, START
+    for _ in range(windows):
+        a = 0
+        while a < kappa:
+            accepted = np.random.random() < rate
+            estimate = smoothing * estimate + (1.0 - smoothing) * accepted
+            rate = after_accept if accepted else after_reject
+            if not accepted:
+                break
+            a += 1
+        hist[kappa, a] += 1
+        kappa = lengths[int(estimate * lengths.size)]
+
+
+@_jit
+def drift_rolling(generations, rates, lengths, smoothing, first, hist):
+    tokens = rates.size
+    for _ in range(generations):
+        t, kappa, estimate = 0, START, first
+        while t < tokens:
+            drafted = min(kappa, tokens - 1 - t)
+            a = 0
+            while a < drafted:
+                accepted = np.random.random() < rates[t + a]
+                estimate = smoothing * estimate + (1.0 - smoothing) * accepted
+                if not accepted:
+                    break
+                a += 1
+            hist[drafted, a] += 1
+            kappa = lengths[int(estimate * lengths.size)]
+            t += a + 1
+
+
 def rounds_per_output(case: str) -> float:
     """Expected rounds of one generation or request: its tokens over the mean tokens of a round."""
     return setting.TOKENS / (1.0 + float(law(case).sum(axis=0) @ np.arange(WIDE)))
@@ -162,6 +198,7 @@ def units(case: str, windows: int) -> int:
 
 
 _CHAIN = (setting.AFTER_REJECT, setting.AFTER_ACCEPT)
+_ROLLING = (setting.lengths(), setting.SMOOTHING, setting.FIRST_ESTIMATE)
 _SHARES = np.cumsum(setting.MIX_WEIGHTS)
 _SHARES[-1] = 1.0
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
@@ -180,12 +217,15 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "iid heuristic": (iid_policy, (setting.ALPHA, setting.POLICY_START, True)),
     "markov heuristic": (markov_policy, (*_CHAIN, setting.POLICY_START, True)),
     "drift heuristic": (drift_policy, (setting.DRIFT_RATES, setting.POLICY_START, True)),
+    "iid rolling": (rolling, (setting.ALPHA, setting.ALPHA, *_ROLLING)),
+    "markov rolling": (rolling, (*_CHAIN, *_ROLLING)),
+    "drift rolling": (drift_rolling, (setting.DRIFT_RATES, *_ROLLING)),
 }
 
 
 def _player(case: str) -> Callable[[int], IntArray]:
     function, rest = _FUNCTIONS[case]
-    shape = (WIDE, WIDE) if case.endswith(("fixed", "heuristic")) else (WIDE,)
+    shape = (WIDE, WIDE) if case.endswith(("fixed", "heuristic", "rolling")) else (WIDE,)
 
     def play(windows: int) -> IntArray:
         hist = np.zeros(shape, np.int64)

@@ -314,3 +314,46 @@ void simd_markov(u64 seed, i64 buffers, const int32_t *after_reject, const int32
     }
     differences(buffers * WINDOWS, survivors, kappa, hist);
 }
+
+/* ------------------------- kappa by a rolling estimate of the verdicts: lengths by cell, {smoothing, first estimate} */
+
+void policy_rolling(u64 seed, i64 windows, u64 after_reject, u64 after_accept, int kappa, const int32_t *lengths, int cells,
+                    const double *numbers, i64 *hist) {
+    Rng g = seeded(seed);
+    u64 rate = after_reject;
+    double smoothing = numbers[0], estimate = numbers[1];
+    for (i64 w = 0; w < windows; w++) {
+        int a = 0;
+        while (a < kappa) {
+            int accepted = next(&g) < rate;
+            estimate = smoothing * estimate + (1.0 - smoothing) * accepted;
+            rate = accepted ? after_accept : after_reject;
+            if (!accepted) break;
+            a++;
+        }
+        hist[kappa * WIDE + a]++;
+        kappa = lengths[(int)(estimate * cells)];
+    }
+}
+
+void policy_rolling_drift(u64 seed, i64 generations, int tokens, const u64 *rates, int start, const int32_t *lengths,
+                          int cells, const double *numbers, i64 *hist) {
+    Rng g = seeded(seed);
+    double smoothing = numbers[0];
+    for (i64 q = 0; q < generations; q++) {
+        int kappa = start;
+        double estimate = numbers[1];
+        for (int t = 0; t < tokens;) {
+            int drafted = kappa < tokens - 1 - t ? kappa : tokens - 1 - t, a = 0;
+            while (a < drafted) {
+                int accepted = next(&g) < rates[t + a];
+                estimate = smoothing * estimate + (1.0 - smoothing) * accepted;
+                if (!accepted) break;
+                a++;
+            }
+            hist[drafted * WIDE + a]++;
+            kappa = lengths[(int)(estimate * cells)];
+            t += a + 1;
+        }
+    }
+}

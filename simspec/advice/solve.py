@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from simspec import theory
-from simspec.advice import number_kinds, system_kinds, text_kinds, token_kinds
+from simspec.advice import control_kinds, number_kinds, system_kinds, text_kinds, token_kinds
 from simspec.advice.fields import check_known, made
 from simspec.model import KAPPA_LIMIT, Cost, Iid, ParameterError, Process, Processes
 from simspec.model.errors import did_you_mean, shown
@@ -179,6 +179,8 @@ EXACT_KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "lookahead": system_kinds.lookahead,
     "llada_schedule": system_kinds.llada_schedule,
     "parallel_unmask": system_kinds.parallel_unmask,
+    "ewma": control_kinds.ewma,
+    "control_loop": control_kinds.control_loop,
 }
 """Kinds that have an exact answer only: nothing is simulated for them."""
 

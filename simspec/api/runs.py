@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simspec.model import Cost, Process, Scenario, Scheme
-from simspec.model.asked import as_cost, as_process, as_scheme
+from simspec.model.asked import as_cost, as_policy, as_process, as_scheme
 
 if TYPE_CHECKING:
     from simspec.claims.validation import Validation
+    from simspec.model.policies import Policy
     from simspec.run.comparison import Comparison
     from simspec.run.dataset import Dataset
     from simspec.run.single import SimulationResult
@@ -27,6 +28,7 @@ def simulate(
     threads: int | None = None,
     method: str = "simulate",
     scheme: Scheme | dict[str, Any] | str | None = None,
+    policy: Policy | dict[str, Any] | str | None = None,
 ) -> SimulationResult:
     """Simulate one process at one cost, in memory.
 
@@ -53,6 +55,9 @@ def simulate(
     scheme : Scheme, dict or str, optional
         How a round drafts and verifies, e.g. ``{"type": "tree", "misses": [0.4, 0.2]}``, or the name of a system, such
         as ``"medusa"`` (docs/systems.md); a chain unless given.
+    policy : Policy, dict or str, optional
+        Who chooses κ between rounds, e.g. ``{"type": "heuristic", "first": 5}`` or ``"rolling"``; ``kappa`` is then not
+        read.  The same κ in every round unless given.
 
     Returns
     -------
@@ -77,7 +82,16 @@ def simulate(
     from simspec.run.single import run_single
 
     return run_single(
-        as_process(process), as_cost(cost), kappa, windows, seed, level, threads, method, as_scheme(scheme)
+        as_process(process),
+        as_cost(cost),
+        kappa,
+        windows,
+        seed,
+        level,
+        threads,
+        method,
+        as_scheme(scheme),
+        as_policy(policy),
     )
 
 

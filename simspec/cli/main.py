@@ -24,6 +24,7 @@ from simspec.cli import (
     export,
     fit,
     interrupts,
+    league,
     phase,
     recommend,
     record,
@@ -39,7 +40,7 @@ from simspec.cli import (
 
 COMMANDS = (
     exact, fit, explain, costs, recommend, tree, export, ab, convert,
-    run, show, report, compare, phase, tokens, solve, validate, record, trace,
+    run, league, show, report, compare, phase, tokens, solve, validate, record, trace,
 )  # fmt: skip
 
 _EPILOG = """\
@@ -54,6 +55,7 @@ start here:
   simspec exact --alpha 0.7 --scheme medusa --draft-cost 0.06 --verify-cost 0.004
                                                   what a system gains over the best chain; names: docs/systems.md
   simspec run scenarios/quickstart.toml           a first simulation
+  simspec league                                  who should choose the draft length: controllers against a fixed one
   simspec validate --quick                        the article's claims, judged in seconds
   simspec phase                                   the best draft length over acceptance rate and cost, as a picture
   simspec tokens                                  sampling from two token laws: what is accepted, is it lossless

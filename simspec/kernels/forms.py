@@ -208,7 +208,7 @@ Form = FreshRow | Rows | Requests | Urn | Steps | Replay | Dense
 
 @dataclass(frozen=True)
 class Policy:
-    """Who chooses κ between rounds; a request begins with the first κ again.
+    """Who chooses κ between rounds; a request begins with the first κ and state again, unless they are kept.
 
     Attributes
     ----------
@@ -218,7 +218,19 @@ class Policy:
         Bounds of κ.
     own : callable, optional
         ``own(kappa, accepted, full, memory)`` changes the int32 array ``kappa`` in place, one entry per lane, before
-        the bounds apply; ``memory`` is a float64 array (4, lanes), zero at the start of a request.
+        the bounds apply; ``memory`` is a float64 array (rows of ``initial``, lanes).
+    rule : str
+        Name of a pass in `simspec.kernels.policies`, or empty.
+    figures : float64 array
+        What that pass reads: tables and prices.
+    initial : float64 array
+        State at the start of a request, by row.
+    keeps : bool
+        Whether κ and state outlive a request.
+    random : bool
+        Whether the pass reads a word per lane and round.
+    strict : bool
+        Whether a κ out of bounds is an error, instead of being moved to the nearest bound.
     """
 
     up: int = 0
@@ -226,3 +238,9 @@ class Policy:
     lowest: int = 0
     highest: int = 0
     own: Callable[..., None] | None = None
+    rule: str = ""
+    figures: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    initial: np.ndarray = field(default_factory=lambda: np.zeros(4))
+    keeps: bool = False
+    random: bool = False
+    strict: bool = False

@@ -9,19 +9,22 @@ import functools
 import numpy as np
 
 from simspec.kernels.jit import njit
+from simspec.kernels.policy_types import policy_type, rule_type
 from simspec.kernels.vectors import BLOCK, above
-from simspec.kernels.words import GENERATORS, LANES, aside, next_levels, seed_generators, word_of
+from simspec.kernels.words import GENERATORS, LANES, aside, next_levels, policy_word, seed_generators, word_of
 
 ROUNDS = 32
 KEEP, CARRY, ALONG = 0, 1, 2
 """What the next row is: the same one; the one that follows from the outcome; one further for each emitted token."""
-FIXED, HEURISTIC, OWN = 0, 1, 2
-"""What the next κ is: the same; up after a full round and down after another; what a user's function says."""
-MEMORY = 4
-ROW, RUN, DRAFT, DRAFTED, ACCEPTED, FULL, PLACE, HOME, LENGTH, POSITION, HITS, EXAMINED = range(0, 12 * LANES, LANES)
+FIXED, HEURISTIC, OWN, RULE = 0, 1, 2, 3
+"""What the next κ is: the same; up after a full round and down after another; what a user's function says; what a
+function of `simspec.kernels.policies` says."""
+ROW, RUN, DRAFT, DRAFTED, ACCEPTED, FULL, PLACE, HOME, LENGTH, POSITION, HITS, EXAMINED, LAST, FLIPS = range(
+    0, 14 * LANES, LANES
+)
 """Field f of a lane is ``lanes[f + lane]``.  In one flat array, with bounds known at compile time, LLVM sees that
-fields do not overlap and turns every pass into vectors; as twelve arrays most passes stay scalar."""
-FIELDS = 12 * LANES
+fields do not overlap and turns every pass into vectors; as fourteen arrays most passes stay scalar."""
+FIELDS = 14 * LANES
 _HIGH = np.uint64(32)
 _TURN = np.int64(2**31)
 _ONE = np.int32(1)
@@ -31,10 +34,12 @@ def play_rounds(
     keys, chunk, playing, quota,
     rows, walk, on_reject, on_full, start, offsets, classes, urn,
     lengths, bits, truncate,
-    kappa, policy, numbers, own,
-    sums, histogram, discarded, raw,
+    kappa, policy, numbers, own, rule, figures, initial,
+    sums, histogram, discarded, flips, raw, marks, snaps,
 ):  # fmt: skip
     """Play ``quota`` rounds per lane, or requests if they have lengths; returns the rounds played in lock step.
+
+    −r is returned where the policy asked for a κ out of bounds after round r, counted from 1.
 
     Parameters
     ----------
@@ -60,15 +65,24 @@ def play_rounds(
         Levels of the binary digits of a geometric length minus 1; then ``lengths`` is not read.
     truncate : int
         Whether the last drafts of a request are cut to what is still needed.
-    kappa, policy, numbers, own
-        First κ; `FIXED`, `HEURISTIC` or `OWN`, a function; (change after a full round, after another, lowest, highest).
+    kappa, policy, numbers
+        First κ; `FIXED`, `HEURISTIC`, `OWN` or `RULE`; (change after a full round, after another, lowest, highest,
+        whether κ and state outlive a request, whether the rule is random, whether a κ out of bounds ends play).
+    own, rule
+        A user's pass, and one of `simspec.kernels.policies`.
+    figures, initial : float64
+        What the rule reads, and the state of a lane at its start, by row.
     sums, histogram : int64 (lanes, 8), (κ + 1, κ + 1)
         What `simspec.kernels.tally.Tally` holds.
     discarded : int64 (64,)
         Tokens emitted past the end of a request.
+    flips : int64 (64,)
+        Rounds that asked for another κ than the round before.
     raw : int32 (3 or 1, rounds, 64)
         Position, drafts and accepted length of the first rounds, or the last of these alone; −1 drafts where a lane has
         finished.  May be empty; once it is full play stops, and the tally is that of the rounds in it.
+    marks, snaps : int64 (marks,), int32 (marks, 64·(κ + 1)²)
+        Rounds, ascending, after which the counts of each lane by (drafted, accepted) are written down.
     """
     state = np.empty((4, GENERATORS), np.uint64)
     pairs = np.empty(GENERATORS * ROUNDS, np.uint64)
@@ -78,7 +92,9 @@ def play_rounds(
     seen = np.zeros((LANES + 1) * width * width, np.int32)  # [lane, drafted, accepted]; one more for finished lanes
     lanes = np.zeros(FIELDS, np.int32)
     reals = np.zeros(3 * LANES, np.float64)
-    memory = np.zeros((MEMORY, LANES), np.float64)
+    memory = np.zeros((initial.size, LANES), np.float64)
+    words = np.zeros(LANES, np.uint64)
+    mark = 0
     left = np.zeros(LANES, np.int64)
     by_request = lengths.size > 0 or bits.size > 0
     cut = by_request and truncate != 0
@@ -87,7 +103,8 @@ def play_rounds(
     for lane in range(LANES):
         lanes[HOME + lane] = lane * width * width if lane < playing else nowhere
         left[lane] = quota if lane < playing else 0
-        lanes[DRAFT + lane] = kappa
+        lanes[DRAFT + lane], lanes[LAST + lane] = kappa, kappa
+        memory[:, lane] = initial
         lanes[ROW + lane] = offsets[lane] + first_below(levels[lane], start)
         if by_request:
             begin(keys, chunk, lane, 0, offsets, classes, lengths, bits, lanes)
@@ -102,6 +119,8 @@ def play_rounds(
             draw_rows(lanes, levels, used, rows)
         judge(lanes, cut)
         count(lanes, width, seen)
+        if policy != FIXED:
+            count_flips(lanes)
         if played < raw.shape[1]:
             record(lanes, left, raw, played)
         if walk == CARRY:
@@ -111,8 +130,18 @@ def play_rounds(
         if policy != FIXED:
             if policy == OWN:
                 own(lanes[DRAFT:DRAFTED], lanes[ACCEPTED:FULL], lanes[FULL:PLACE], memory)
+                if numbers[6] != 0 and out_of_bounds(lanes, nowhere, numbers[2], numbers[3]):
+                    return -(played + 1)
+            elif policy == RULE:
+                if numbers[5] != 0:
+                    draw_words(keys, chunk, played, words)
+                outcome = lanes[DRAFTED:ACCEPTED], lanes[ACCEPTED:FULL], lanes[FULL:PLACE]
+                rule(lanes[DRAFT:DRAFTED], outcome[0], outcome[1], outcome[2], memory, figures, words)
             choose(lanes, numbers[0], numbers[1], numbers[2], numbers[3])
         played += 1
+        if mark < marks.size and played == marks[mark]:
+            snaps[mark] = seen[:nowhere]
+            mark += 1
         if played == raw.shape[1]:
             break
         if not by_request:
@@ -126,14 +155,19 @@ def play_rounds(
                     discarded[lane] += lanes[POSITION + lane] - lanes[LENGTH + lane]
                     left[lane] -= 1
                     if left[lane] == 0:
+                        flips[lane] = lanes[FLIPS + lane]
                         lanes[HOME + lane] = nowhere  # plays on unseen until the last lane has finished
                         playing -= 1
-                lanes[DRAFT + lane] = kappa
-                memory[:, lane] = 0.0
+                if numbers[4] == 0:
+                    lanes[DRAFT + lane], lanes[LAST + lane] = kappa, kappa
+                    memory[:, lane] = initial
                 begin(keys, chunk, lane, quota - left[lane], offsets, classes, lengths, bits, lanes)
         if walk == ALONG:
             along(lanes, offsets)
     add_up(seen, width, discarded, sums, histogram)
+    for lane in range(LANES):
+        if lanes[HOME + lane] != nowhere:
+            flips[lane] = lanes[FLIPS + lane]
     return played
 
 
@@ -230,6 +264,33 @@ def count(lanes, width, seen):
 
 
 @njit
+def count_flips(lanes):
+    """Rounds that ask for another κ than the round before."""
+    for lane in range(LANES):
+        moved = np.int32(lanes[DRAFT + lane] != lanes[LAST + lane])
+        lanes[FLIPS + lane] = np.int32(lanes[FLIPS + lane] + moved)
+    for lane in range(LANES):
+        lanes[LAST + lane] = lanes[DRAFT + lane]
+
+
+@njit
+def out_of_bounds(lanes, nowhere, lowest, highest):
+    """Whether an unfinished lane asks for a κ that it may not."""
+    found = False
+    for lane in range(LANES):
+        kappa = lanes[DRAFT + lane]
+        found |= lanes[HOME + lane] != nowhere and (kappa < lowest or kappa > highest)
+    return found
+
+
+@njit
+def draw_words(keys, chunk, played, words):
+    """One word per lane for a policy that is random: of this round, and of no policy."""
+    for lane in range(LANES):
+        words[lane] = policy_word(keys, LANES * chunk + lane, played)
+
+
+@njit
 def record(lanes, left, raw, played):
     """Write the round down; −1 drafts where a lane has finished."""
     last = raw.shape[0] - 1
@@ -310,15 +371,6 @@ def add_up(seen, width, discarded, sums, histogram):
 
 
 @functools.cache
-def policy_type():
-    """Type of a policy pass: (kappa, accepted, full: int32[64], memory: float64[4, 64]), changed in place."""
-    from numba import types
-
-    whole = types.int32[::1]
-    return types.FunctionType(types.void(whole, whole, whole, types.float64[:, ::1]))
-
-
-@functools.cache
 def kernel():
     """`play_rounds`, compiled once for every policy: a user's function is an argument, not a specialisation."""
     from numba import types
@@ -327,22 +379,7 @@ def kernel():
     address = (types.uint64[::1], i8, i8, i8)
     process = (table, i8, whole, whole, whole, whole, whole, types.float64[::1])
     ends = (whole, whole, i8)
-    policy = (i4, i8, whole, policy_type())
-    out = (types.int64[:, ::1], types.int64[:, ::1], types.int64[::1], types.int32[:, :, ::1])
+    vector, counts = types.float64[::1], types.int64[::1]
+    policy = (i4, i8, whole, policy_type(), rule_type(), vector, vector)
+    out = (types.int64[:, ::1], types.int64[:, ::1], counts, counts, types.int32[:, :, ::1], counts, table)
     return njit(play_rounds, i8(*address, *process, *ends, *policy, *out))
-
-
-@functools.cache
-def own_policy(function):
-    """A user's policy, compiled."""
-    return njit(function, policy_type().signature)
-
-
-@functools.cache
-def no_policy():
-    """What stands in the place of a user's policy where there is none."""
-
-    def unchanged(kappa, accepted, full, memory):
-        pass
-
-    return njit(unchanged, policy_type().signature)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from simspec.kernels import loop
+from simspec.kernels import loop, policy_types
 from simspec.kernels.arithmetic import levels, padded_levels
 from simspec.kernels.cells import count_cells, list_cells
 from simspec.kernels.chain import count_chain
@@ -16,16 +16,19 @@ from simspec.kernels.forms import Dense, Form, FreshRow, Policy, Replay, Request
 from simspec.kernels.grow import count_grown
 from simspec.kernels.lower_schemes import Grown, Machine, SchemeForm, TokenPool
 from simspec.kernels.machine import count_kinds
+from simspec.kernels.policies import RULES
 from simspec.kernels.pool import count_pool
 from simspec.kernels.steps import count_steps
 from simspec.kernels.tally import SUMS, Tally, fold
 from simspec.kernels.words import LANES
+from simspec.model import ParameterError
 
 _NEVER, _ALWAYS = 0, 2**32
 _NO_LEVELS = np.zeros(0, np.int32)
 _HOME = np.zeros(LANES, np.int32)
 _NO_URN = np.zeros(0)
 _UNRECORDED = np.zeros((3, 0, LANES), np.int32)
+_NO_MARKS, _NO_SNAPS = np.zeros(0, np.int64), np.zeros((0, 1), np.int32)
 _ROOM = 2**14
 """Rounds per lane for which there is always room; before more are listed they are counted."""
 
@@ -161,20 +164,61 @@ def _rows(form: Any, *where: Any) -> Tally:
 
 def _loop(
     form: Form, keys: np.ndarray, chunk: int, lanes: int, quota: int, kappa: int, policy: Policy | None,
-    raw: np.ndarray = _UNRECORDED,
+    raw: np.ndarray = _UNRECORDED, marks: np.ndarray = _NO_MARKS, snaps: np.ndarray = _NO_SNAPS,
 ) -> tuple[Tally, int]:  # fmt: skip
     """Tally of a chunk by the general loop, and rounds in lock step."""
     chosen = policy or Policy(lowest=kappa, highest=kappa)
     longest = max(kappa, chosen.highest)
     process, ends = _LOOP_ARGUMENTS[type(form)](form, chunk, lanes, longest)
-    own = loop.no_policy() if chosen.own is None else loop.own_policy(chosen.own)
+    own = policy_types.no_policy() if chosen.own is None else policy_types.own_policy(chosen.own)
+    rule = policy_types.compiled_rule(RULES[chosen.rule])
     kind = loop.OWN if chosen.own is not None else loop.FIXED if policy is None else loop.HEURISTIC
-    numbers = np.array([chosen.up, chosen.down, chosen.lowest, longest], np.int32)
+    kind = loop.RULE if chosen.rule else kind
+    numbers = np.array(
+        [chosen.up, chosen.down, chosen.lowest, longest, chosen.keeps, chosen.random, chosen.strict], np.int32
+    )
     sums, histogram = np.zeros((lanes, len(SUMS)), np.int64), np.zeros((longest + 1, longest + 1), np.int64)
-    discarded = np.zeros(LANES, np.int64)
-    choice = (np.int32(kappa), kind, numbers, own)
-    played = loop.kernel()(keys, chunk, lanes, quota, *process, *ends, *choice, sums, histogram, discarded, raw)
-    return Tally(kappa, sums, histogram), played
+    discarded, flips = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
+    choice = (np.int32(kappa), kind, numbers, own, rule, chosen.figures, chosen.initial)
+    out = (sums, histogram, discarded, flips, raw, marks, snaps)
+    try:
+        played = loop.kernel()(keys, chunk, lanes, quota, *process, *ends, *choice, *out)
+    except Exception as error:  # only a user's own pass raises
+        _play_again(form, keys, chunk, lanes, quota, kappa, chosen, f"{type(error).__name__}: {error}")
+    if played < 0:
+        rounds = min(quota, -played) if isinstance(form, (FreshRow, Rows)) else quota
+        _play_again(form, keys, chunk, lanes, rounds, kappa, chosen, f"a κ out of bounds in round {-played}")
+    return Tally(kappa, sums, histogram, flips=flips[:lanes] if policy else flips[:0]), played
+
+
+def _play_again(
+    form: Form, keys: np.ndarray, chunk: int, lanes: int, quota: int, kappa: int, policy: Policy, told: str
+) -> NoReturn:  # fmt: skip
+    """Play a chunk in the twin, which names lane, round and state of what went wrong in a user's pass."""
+    from simspec.kernels import twin
+
+    twin.play(form, keys, chunk, lanes, quota, kappa, policy)
+    raise ParameterError("policy", f"policy fails compiled and not in plain Python ({told}); chunk {chunk}")
+
+
+def steered_rounds(
+    form: Form, keys: np.ndarray, chunk: int, lanes: int, most: int, kappa: int, policy: Policy
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Position, drafts and accepted length of the rounds of one request per lane, (rounds, lanes) each; −1: none."""
+    out = np.empty((3, most, LANES), np.int32)
+    played = min(_loop(form, keys, chunk, lanes, 1, kappa, policy, out)[1], most)
+    position, drafted, accepted = out[:, :played, :lanes]
+    return position, drafted, accepted
+
+
+def counts_at(
+    form: Form, keys: np.ndarray, chunk: int, marks: np.ndarray, kappa: int, policy: Policy
+) -> np.ndarray:  # fmt: skip
+    """``out[mark, lane, drafted, accepted]`` = rounds of the lane among the first ``marks[mark]``, for 64 lanes."""
+    width = max(kappa, policy.highest) + 1
+    snaps = np.zeros((len(marks), LANES * width * width), np.int32)
+    _loop(form, keys, chunk, LANES, int(marks[-1]), kappa, policy, marks=marks, snaps=snaps)
+    return snaps.reshape(len(marks), LANES, width, width)
 
 
 def _row_arguments(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import overload
 
 import numpy as np
@@ -24,11 +24,14 @@ class Tally:
         Totals per lane in chunk order, columns as in `SUMS`.  A lane is a chain of rounds, or one generation.
     histogram : int64 array (kappa + 1, kappa + 1)
         ``histogram[drafted, accepted]`` = number of rounds.
+    flips : int64 array (lanes,)
+        Rounds that asked for another κ than the round before; empty where κ never changes.
     """
 
     kappa: int
     sums: np.ndarray
     histogram: np.ndarray
+    flips: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), kw_only=True)
 
     def total(self, name: str) -> int:
         """Sum of one column of `SUMS` over all lanes."""

@@ -10,9 +10,11 @@ import numpy as np
 from simspec.kernels.cells import CELL_BITS, CELLS, PER_WORD
 from simspec.kernels.forms import Dense, Ends, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
 from simspec.kernels.lower_schemes import Grown, Machine, SchemeForm, TokenPool
+from simspec.kernels.policy_twin import RULE_TWINS, policy_word
 from simspec.kernels.pool_twin import pool_counts
 from simspec.kernels.tally import SUMS, Tally, fold
 from simspec.kernels.words import GENERATORS, GOLD, LANES, MIX_1, MIX_2
+from simspec.model import ParameterError
 
 _MASK = 2**64 - 1
 _MOST = 2**32 - 2  # the highest word counts as the one below it, so that the threshold 2³² − 1 stands for certainty
@@ -214,6 +216,7 @@ def play(
         form = form.requests(chunk, lanes, policy.highest if policy else kappa)
     longest = max(kappa, policy.highest) if policy else kappa
     sums, histogram = np.zeros((lanes, len(SUMS)), np.int64), np.zeros((longest + 1, longest + 1), np.int64)
+    flips = np.zeros(lanes if policy else 0, np.int64)
     for lane in range(lanes):
         player = _Lane(form, keys, chunk, lane, kappa, policy)
         if isinstance(form, (Requests, Urn)):
@@ -224,7 +227,40 @@ def play(
                 player.play_round()
         sums[lane] = [player.sums[name] for name in SUMS]
         histogram += player.histogram
-    return Tally(kappa, sums, histogram)
+        flips[lane:][:1] = player.flips
+    return Tally(kappa, sums, histogram, flips=flips)
+
+
+def steered_rounds(
+    form: Requests | Urn, keys: np.ndarray, chunk: int, lanes: int, most: int, kappa: int, policy: Policy
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """As `simspec.kernels.play.steered_rounds`."""
+    each = []
+    for lane in range(lanes):
+        player = _Lane(form, keys, chunk, lane, kappa, policy)
+        player.listed = []
+        player.play_request(form, 0)
+        each.append(player.listed[:most])
+    out = np.zeros((3, max(map(len, each)), lanes), np.int32)
+    out[1] = -1
+    for lane, rounds in enumerate(each):
+        out[:, : len(rounds), lane] = np.array(rounds).T
+    return out[0], out[1], out[2]
+
+
+def counts_at(
+    form: Form, keys: np.ndarray, chunk: int, marks: np.ndarray, kappa: int, policy: Policy
+) -> np.ndarray:  # fmt: skip
+    """As `simspec.kernels.play.counts_at`."""
+    width = max(kappa, policy.highest) + 1
+    out = np.zeros((len(marks), LANES, width, width), np.int32)
+    for lane in range(LANES):
+        player = _Lane(form, keys, chunk, lane, kappa, policy)
+        for mark, rounds in enumerate(marks):
+            for _ in range(int(rounds) - player.played):
+                player.play_round()
+            out[mark, lane] = player.histogram
+    return out
 
 
 class _Lane:
@@ -239,11 +275,22 @@ class _Lane:
         self.words = lane_words(keys, chunk, lane)
         word = next(self.words)
         self.row = _first_above(word, form.start) if isinstance(form, Rows) else 0
-        self.kappa, self.memory = kappa, np.zeros((4, 1))
+        self.lane, self.played, self.flips, self.drafted = LANES * chunk + lane, 0, 0, 0
+        self.listed: list[tuple[int, int, int]] | None = None
+        self._forget()
         longest = max(kappa, policy.highest) if policy else kappa
         self.longest = longest
         self.sums = dict.fromkeys(SUMS, 0)
         self.histogram = np.zeros((longest + 1, longest + 1), np.int64)
+
+    def _forget(self) -> None:
+        """The first κ, and the state of a policy at its start."""
+        self.kappa = self.last = self.first_kappa
+        if self.policy is None:
+            return
+        self.memory = np.array(self.policy.initial, float)[:, None]
+        if self.policy.rule:
+            self.rule = RULE_TWINS[self.policy.rule](self.policy.figures.tolist(), self.policy.initial.tolist())
 
     def play_request(self, form: Requests | Urn, number: int) -> None:
         """One output sequence from its first token to its last."""
@@ -252,13 +299,17 @@ class _Lane:
         while position < tokens:
             needed = tokens - 1 - position
             accepted = self.play_round(needed if form.ends.truncate else None, tokens - position)
+            if self.listed is not None:
+                self.listed.append((position, self.drafted, accepted))
             position += accepted + 1
             if isinstance(form, Requests) and form.along:
                 self.row = self.offset + position
 
     def _begin(self, form: Requests | Urn, number: int) -> int:
         address = self.address + number
-        self.kappa, self.memory, self.hits, self.examined = self.first_kappa, np.zeros((4, 1)), 0, 0
+        self.hits, self.examined = 0, 0
+        if number == 0 or self.policy is None or not self.policy.keeps:
+            self._forget()
         self.row = self.offset
         if isinstance(form, Requests) and form.classes.size:
             self.row += _first_above(aside_word(self.keys, address, 0) >> 32, form.classes)
@@ -272,13 +323,17 @@ class _Lane:
         accepted = min(run, drafted)
         self._enter(drafted, accepted, accepted + 1 if left is None else min(accepted + 1, left))
         full = accepted == drafted
+        self.drafted = drafted
+        self.flips += self.kappa != self.last
+        self.last = self.kappa
         if isinstance(self.form, Rows):
             self.row = int(self.form.on_full[self.row] if full else self.form.on_reject[self.row])
         if isinstance(self.form, Urn):
             self.hits += accepted
             self.examined += accepted + (not full)
         if self.policy is not None:
-            self._choose(self.policy, accepted, full)
+            self._choose(self.policy, drafted, accepted)
+        self.played += 1
         return accepted
 
     def _thresholds(self, longest: int) -> np.ndarray:
@@ -301,14 +356,31 @@ class _Lane:
             run += min(word, _MOST) * under < over
         return run
 
-    def _choose(self, policy: Policy, accepted: int, full: bool) -> None:
-        if policy.own is None:
+    def _choose(self, policy: Policy, drafted: int, accepted: int) -> None:
+        full = accepted == drafted
+        if policy.rule:
+            word = policy_word(self.keys.tolist(), self.lane, self.played) if policy.random else 0
+            self.kappa = self.rule.after(self.kappa, drafted, accepted, word)
+        elif policy.own is None:
             self.kappa += policy.up if full else policy.down
         else:
-            kappa = np.array([self.kappa], np.int32)
-            policy.own(kappa, np.array([accepted], np.int32), np.array([full], np.int32), self.memory)
-            self.kappa = int(kappa[0])
+            self._ask(policy, drafted, accepted)
         self.kappa = min(max(self.kappa, policy.lowest), self.longest)
+
+    def _ask(self, policy: Policy, drafted: int, accepted: int) -> None:
+        """What a user's own pass says; it is told where and why if that is no κ."""
+        before, kappa = self.memory[:, 0].tolist(), np.array([self.kappa], np.int32)
+        where = f"round {self.played + 1} of lane {self.lane}, κ = {self.kappa}, {accepted} of {drafted} accepted"
+        allowed = f"allowed: {policy.lowest} to {self.longest}"
+        try:
+            assert policy.own is not None
+            policy.own(kappa, np.array([accepted], np.int32), np.array([accepted == drafted], np.int32), self.memory)
+        except Exception as error:
+            told = f"policy raises {type(error).__name__} ({error}) after {where}, state {before}"
+            raise ParameterError("policy", f"{told}; {allowed}") from error
+        if policy.strict and not policy.lowest <= kappa[0] <= self.longest:
+            raise ParameterError("policy", f"policy asks for κ = {kappa[0]} after {where}, state {before}; {allowed}")
+        self.kappa = int(kappa[0])
 
     def _enter(self, drafted: int, accepted: int, emitted: int) -> None:
         rejected = accepted < drafted

@@ -9,6 +9,7 @@ from simspec.model.iid import Iid
 from simspec.model.loss import Loss
 from simspec.model.markov import Markov
 from simspec.model.mixture import BetaMixture, DiscreteMixture
+from simspec.model.policies import OwnPolicy, register_policy
 from simspec.model.position import Position
 from simspec.model.process import KAPPA_LIMIT, Process, Processes, register_process
 from simspec.model.rounds import DraftLaw, RoundKind, RoundTable
@@ -34,6 +35,7 @@ __all__ = [
     "Iid",
     "Loss",
     "Markov",
+    "OwnPolicy",
     "ParameterError",
     "Position",
     "Process",
@@ -51,6 +53,7 @@ __all__ = [
     "Survival",
     "TokenChain",
     "Trace",
+    "register_policy",
     "register_process",
     "register_scheme",
 ]

@@ -1,4 +1,4 @@
-"""Was a process, a scheme or a cost given as an object or as the keys of its table?  Either becomes the object."""
+"""Was a process, a scheme, a policy or a cost given as an object or as keys?  Either becomes the object."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
+from simspec.model.policies import Policies, Policy
 from simspec.model.process import Process, Processes
 from simspec.model.schemes import Scheme, Schemes
 
@@ -41,6 +42,23 @@ def as_scheme(value: Scheme | dict[str, Any] | str | None) -> Scheme:
     if value is not None and not isinstance(value, dict):
         raise ParameterError("scheme", f'scheme = {value!r}; allowed: "medusa", {{"type": "tree", ...}} or the like')
     return Schemes.make(**(value or {"type": "chain"}))
+
+
+def as_policy(value: Policy | dict[str, Any] | str | None) -> Policy:
+    """The policy itself, or made from its keys or its type; the same κ in every round if there is none.
+
+    Examples
+    --------
+    >>> print(as_policy(None), as_policy({"type": "schedule", "kappas": [4, 2]}))
+    fixed schedule(kappas = [4, 2])
+    """
+    if isinstance(value, Policy):
+        return value
+    if isinstance(value, str):
+        return Policies.make(type=value)
+    if value is not None and not isinstance(value, dict):
+        raise ParameterError("policy", f'policy = {value!r}; allowed: "heuristic", {{"type": "rolling"}} or the like')
+    return Policies.make(**(value or {"type": "fixed"}))
 
 
 def as_cost(value: Cost | dict[str, Any] | None) -> Cost:

@@ -15,6 +15,7 @@ from simspec.model import grid
 from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError, ScenarioError, did_you_mean, shown
 from simspec.model.identity import canonical_json
+from simspec.model.policies import Policies, Policy
 from simspec.model.process import KAPPA_LIMIT, Process, Processes
 from simspec.model.scenario_text import line_of, read_text, syntax_error
 from simspec.model.scenario_values import a_level, a_method, a_name, decimals, many_kappas, plain, whole
@@ -23,6 +24,7 @@ from simspec.model.simulation import Simulation
 from simspec.model.toml_lines import key_lines
 
 CHAIN = {"type": "chain"}
+FIXED = {"type": "fixed"}
 DEFAULT_SEED = 1
 DEFAULT_WINDOWS = 1_000_000
 DEFAULT_LONGEST = 16
@@ -31,7 +33,7 @@ WINDOWS_LIMIT = 10**12
 POINTS_LIMIT = 10**6
 
 
-_KEYS = ("name", "method", "seed", "windows", "kappa", "level", "process", "scheme", "cost")
+_KEYS = ("name", "method", "seed", "windows", "kappa", "level", "process", "scheme", "policy", "cost")
 _BINDING = ("process", "kappa")
 """Keys of a [scheme] that say where it runs, not what it is."""
 
@@ -71,6 +73,9 @@ class Scenario:
         ``"simulate"``: rounds are played.  ``"multinomial"``: the counts of all windows are drawn at once, which takes
         independent windows and a time that does not grow with ``windows``; the bits are those of numpy's binomial
         numbers, which another numpy may draw differently.  ``"exact"``: exact values, nothing is drawn or counted.
+    policy : tuple of dict
+        One table per ``[policy]``, fixed if there is none: who chooses κ between rounds.  A policy that does runs once,
+        at the longest κ that it may choose; a fixed one at every κ of the scenario.
     base : str
         Folder in which relative trace paths are looked up before the working folder; not part of the identity.
     """
@@ -84,6 +89,7 @@ class Scenario:
     level: float = 0.95
     method: str = "simulate"
     scheme: tuple[dict[str, Any], ...] = (CHAIN,)
+    policy: tuple[dict[str, Any], ...] = (FIXED,)
     base: str = ""
 
     @staticmethod
@@ -133,6 +139,7 @@ class Scenario:
             name=table.get("name", ""),
             process=tables,
             scheme=schemes,
+            policy=_tables("policy", table.get("policy", FIXED)),
             cost=cost,
             kappa=table.get("kappa"),
             windows=table.get("windows", DEFAULT_WINDOWS),
@@ -147,6 +154,7 @@ class Scenario:
             "name": a_name(self.name),
             "process": tuple(decimals(entry) for entry in self.process),
             "scheme": tuple(decimals(entry) for entry in self.scheme),
+            "policy": tuple(decimals(entry) for entry in self.policy),
             "cost": decimals(self.cost),
             "kappa": many_kappas(self.kappa) if self.kappa is not None else None,
             "windows": whole("windows", self.windows, 1, WINDOWS_LIMIT),
@@ -165,6 +173,8 @@ class Scenario:
         own["process"] = [plain(entry) for entry in self.process]
         if self.scheme != (CHAIN,):  # a run of chains is the same run as before there were others
             own["scheme"] = [plain(entry) for entry in self.scheme]
+        if self.policy != (FIXED,):
+            own["policy"] = [plain(entry) for entry in self.policy]
         own["cost"] = plain(self.cost)
         return own
 
@@ -181,7 +191,8 @@ class Scenario:
         for index, table in enumerate(self.process):
             own = sum(size for only, size in schemes if not only or table.get("label") in only)
             simulations += own * grid.size(self._process_axes(index)[1])
-        return simulations * grid.size(self._cost_axes())
+        policies = sum(grid.size(self._policy_axes(i)[1]) for i in range(len(self.policy)))
+        return simulations * policies * grid.size(self._cost_axes())
 
     def check_size(self, most: int = POINTS_LIMIT) -> None:
         """Raise `ParameterError` unless there are at most ``most`` points."""
@@ -197,7 +208,7 @@ class Scenario:
         self.check_size(most)
         longest: dict[Scheme, int] = {}
         for simulation, kappas in self.simulations():
-            if simulation.chained:
+            if simulation.chained and not simulation.policy.adapts:
                 longest[simulation.scheme] = max(longest.get(simulation.scheme, 0), *kappas)
         for cost, (scheme, kappa) in itertools.product(self.costs(), longest.items()):
             scheme.priced(cost).check_kappa(kappa)
@@ -236,6 +247,30 @@ class Scenario:
             whole = key in ("type", "label") or (key in fields and "tuple[" in str(fields[key].annotation))
             axes[key] = [plain(value)] if whole else grid.axis(f"{prefix}.{key}", value, 0)
         return prefix, axes
+
+    def _policy_axes(self, index: int) -> tuple[str, dict[str, Sequence[Any]]]:
+        """A list is one value where the policy takes a list, else several; prices are one value."""
+        table = self.policy[index]
+        prefix = f"policy[{index}]" if len(self.policy) > 1 else "policy"
+        fields = Policies.fields(table.get("type"))
+        axes: dict[str, Sequence[Any]] = {}
+        for key, value in table.items():
+            depth = str(fields[key].annotation).count("tuple[") if key in fields else 0
+            whole = key in ("type", "label", "cost")
+            axes[key] = [plain(value)] if whole else grid.axis(f"{prefix}.{key}", value, depth)
+        return prefix, axes
+
+    def _policies(self) -> list[tuple[Policy, str]]:
+        """Every policy, told the prices that it reads, and how its table is called."""
+        out, costs = [], tuple(self.costs())
+        for index in range(len(self.policy)):
+            prefix, axes = self._policy_axes(index)
+            for keys in grid.combinations(axes):
+                try:
+                    out.append((Policies.make(**keys).told(costs), prefix))
+                except ParameterError as error:
+                    raise error.under(prefix) from None
+        return out
 
     def _binding(self, index: int) -> Binding:
         """On which processes a scheme runs, by label, and at which κ, where its table says so."""
@@ -284,7 +319,7 @@ class Scenario:
 
     def _make_simulations(self) -> Iterator[tuple[Simulation, tuple[int, ...]]]:
         seen: dict[str, Simulation] = {}
-        schemes = self._schemes()
+        schemes, policies = self._schemes(), self._policies()
         for index in range(len(self.process)):
             prefix, axes = self._process_axes(index)
             for keys in grid.combinations(axes):
@@ -297,13 +332,14 @@ class Scenario:
                 for scheme, binding, where in schemes:
                     if binding.processes and process.label not in binding.processes:
                         continue
-                    simulation = Simulation(process, scheme)
-                    before = seen.get(simulation.id)
-                    if before is not None:  # e.g. steps_after_full under start = "stationary", where it has no effect
-                        _check_same_name(before, simulation, where)
-                        continue
-                    seen[simulation.id] = simulation
-                    yield simulation, self.kappas_for(simulation, binding.kappas)
+                    for policy, at in policies:
+                        simulation = Simulation(process, scheme, policy)
+                        before = seen.get(simulation.id)
+                        if before is not None:  # e.g. steps_after_full under start = "stationary", without effect there
+                            _check_same_name(before, simulation, where, at)
+                            continue
+                        seen[simulation.id] = simulation
+                        yield simulation, self.kappas_for(simulation, binding.kappas)
 
     def kappas_for(self, simulation: Simulation, own: tuple[int, ...] | None = None) -> tuple[int, ...]:
         """κ at which a simulation is run, ``own`` being what its scheme asks for.
@@ -314,6 +350,11 @@ class Scenario:
             One cannot be asked.
         """
         asked = self.kappa if own is None else own
+        if simulation.policy.adapts:
+            if self.method != "simulate":
+                told = f'method = "{self.method}" knows no round after another, and {simulation.policy.type} chooses κ'
+                raise ParameterError("method", f'{told}; allowed with this policy: "simulate"')
+            return (simulation.policy.longest,)
         if simulation.chained:
             return self.kappas_of(simulation.process, asked)
         if self.method == "multinomial":
@@ -350,8 +391,11 @@ class Scenario:
                 raise error.under("cost") from None
 
 
-def _check_same_name(before: Simulation, again: Simulation, where: str) -> None:
+def _check_same_name(before: Simulation, again: Simulation, where: str, at: str) -> None:
     """Two names for one thing would leave one of them out of every table."""
+    if before.policy.label != again.policy.label:
+        told = f"{at}.label = {shown(again.policy.label)} is the same simulation as {shown(before.policy.label)}"
+        raise ParameterError(f"{at}.label", f"{told}; allowed: policies that differ in a parameter")
     if before.scheme.label != again.scheme.label:
         told = f"{where}.label = {shown(again.scheme.label)} is the same simulation as {shown(before.scheme.label)}"
         raise ParameterError(f"{where}.label", f"{told}; allowed: schemes that differ, in a parameter or a process")

@@ -6,27 +6,24 @@ import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any
 
-from simspec.model.base import Model
 from simspec.model.carried_rounds import process_rounds
 from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
 from simspec.model.forms import Rounds
 from simspec.model.identity import canonical_json
+from simspec.model.policies.fixed import Fixed
+from simspec.model.policies.policy import Policy
 from simspec.model.process import Process
 from simspec.model.rounds import RoundKind
 from simspec.model.schemes.chain import Chain
 from simspec.model.schemes.scheme import Scheme
-
-
-class Fixed(Model):
-    """Policy: the same κ in every round."""
-
-    type: Literal["fixed"] = "fixed"
-
+from simspec.model.trace import Trace
 
 _CHAIN, _FIXED = Chain(), Fixed()
+PER_DRAFT = ("gaussian_copula_ar1", "hmm", "token_chain")
+"""Processes whose hidden state moves with every draft: their rounds are played at one κ only."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class Simulation:
 
     process: Process
     scheme: Scheme = _CHAIN
-    policy: Fixed = _FIXED
+    policy: Policy = _FIXED
 
     @property
     def chained(self) -> bool:
@@ -52,7 +49,7 @@ class Simulation:
     @property
     def fresh(self) -> bool:
         """Whether windows are counted as independent units, one run of the longest draft holding every κ."""
-        return self.chained and self.process.unit == "window"
+        return self.chained and self.process.unit == "window" and not self.policy.adapts
 
     def rounds(self, kappa: int) -> Rounds:
         """How a round of the scheme goes on this process.
@@ -71,6 +68,8 @@ class Simulation:
 
     def check(self, kappas: Sequence[int], costs: Sequence[Cost]) -> None:
         """Raise `ParameterError` unless every round of the scheme can be played and priced; chains are checked by κ."""
+        if self.policy.adapts:
+            self._check_policy(costs)
         if self.chained:
             return
         costs = [self.scheme.priced(cost) for cost in costs]
@@ -85,6 +84,22 @@ class Simulation:
                 own = error.key not in ("kappa", "process", "process.type", "scheme")
                 raise error.under("scheme") if own else error from None
 
+    def _check_policy(self, costs: Sequence[Cost]) -> None:
+        """Raise `ParameterError` unless κ can change between the rounds of this process, and each κ has a price."""
+        if not self.chained:
+            told = f"policy {self.policy.type} chooses the length of a chain, and {self.scheme.type} is none"
+            raise ParameterError("policy", f"{told}; allowed: no [scheme] but chain")
+        rounds_only = isinstance(self.process, Trace) and self.process.alpha is None
+        if self.process.type in PER_DRAFT or rounds_only:
+            told = f"policy {self.policy.type} needs rounds whose law is known when they start; {self.process.type}"
+            raise ParameterError("policy", f"{told} has none; allowed: another process, or no [policy]")
+        try:
+            self.process.check_kappa(self.policy.longest)
+            for cost in costs:
+                self.scheme.priced(cost).check_kappa(self.policy.longest)
+        except ParameterError as error:
+            raise ParameterError("policy", f"{error.message} (longest draft of {self.policy.type})") from None
+
     def identity(self) -> dict[str, Any]:
         """What the id is the hash of."""
         return {
@@ -95,7 +110,8 @@ class Simulation:
 
     def __str__(self) -> str:
         plain = isinstance(self.scheme, Chain) and not self.scheme.parameters()
-        return str(self.process) if plain else f"{self.scheme} on {self.process}"
+        own = str(self.process) if plain else f"{self.scheme} on {self.process}"
+        return f"{own}, {self.policy}" if self.policy.adapts else own
 
     @functools.cached_property
     def id(self) -> str:
@@ -123,7 +139,7 @@ def _check_price(kind: RoundKind, cost: Cost) -> None:
 
 
 @functools.lru_cache(maxsize=64)
-def _canonical(part: Scheme | Fixed) -> str:
+def _canonical(part: Scheme | Policy) -> str:
     return canonical_json(part.identity())
 
 

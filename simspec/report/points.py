@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from simspec import theory
 from simspec.model import Cost, Process, Processes, SimspecError
+from simspec.model.policies import Policies
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,8 +126,22 @@ class Point:
         own = json.loads(first.get("scheme_parameters") or "{}")
         return " ".join([kind, *(f"{key} = {_short(value)}" for key, value in own.items())])
 
+    @property
+    def policy(self) -> str:
+        """Who chooses κ, by its label or in words; empty where it is fixed."""
+        first = self.rows[0] if self.rows else {}
+        kind, label = first.get("policy"), first.get("policy_label")
+        if not isinstance(kind, str) or kind == "fixed":
+            return ""
+        if isinstance(label, str) and label:
+            return label
+        own, fields = json.loads(first.get("policy_parameters") or "{}"), Policies.fields(kind)
+        usual = {key: list(x.default) if isinstance(x.default, tuple) else x.default for key, x in fields.items()}
+        told = {key: value for key, value in own.items() if key not in ("cost", "code") and value != usual.get(key)}
+        return " ".join([kind, *(f"{key} = {_short(value)}" for key, value in told.items())])
+
     def _with_scheme(self, text: str) -> str:
-        return f"{text}; {self.scheme}" if self.scheme else text
+        return "; ".join([text, *(own for own in (self.scheme, self.policy) if own)])
 
     @property
     def name(self) -> str:

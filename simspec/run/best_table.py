@@ -17,16 +17,19 @@ def best_table(records: list[dict[str, Any]], kinds: dict[str, set[Any]]) -> str
     names, shared = process_names(records, kinds["parameters"])
     varies = [key for key in PRICES if key == "c_d" or len(kinds[key]) > 1]
     dear_off = kinds["off"] != {1.0}
-    rows = []
-    for name, row in zip(names, records, strict=True):
+    rows, chooses = [], policy_names(records)
+    steered = any(chooses)
+    for name, who, row in zip(names, chooses, records, strict=True):
         star = f"{row['kappa_star']}{' (largest run)' if row['at_kappa_max'] else ''}"
+        star = f"mean {row['mean_drafted']:.2f}" if who else star
         rows.append(
             [
                 name,
+                *([who or "fixed"] if steered else []),
                 *(f"{row[key]:g}" for key in varies),
                 f"off ({row['kappa_star']})" if row["off_is_better"] else star,
-                kappa_set(row["indistinguishable_kappas"]),
-                kappa_set(row["within_2pct_kappas"]),
+                "–" if who else kappa_set(row["indistinguishable_kappas"]),
+                "–" if who else kappa_set(row["within_2pct_kappas"]),
                 with_interval(row, "speedup"),
                 number(row["speedup_exact"]),
                 *([f"{row['speedup'] * row['off']:.4f}"] if dear_off else []),
@@ -36,6 +39,7 @@ def best_table(records: list[dict[str, Any]], kinds: dict[str, set[Any]]) -> str
         )
     header = [
         "process",
+        *(["who chooses κ"] if steered else []),
         *varies,
         "best κ",
         "tied κ",
@@ -109,6 +113,25 @@ def scheme_names(records: Sequence[dict[str, Any]]) -> list[str]:
         name = (f"{label} ({kind})" if len(borne[label]) > 1 else label) if label else kind
         alone = bool(label) and len(borne[label][kind]) == 1
         names.append(name if alone else " ".join([name, *_short_all(told)]))
+    return names
+
+
+def policy_names(records: Sequence[dict[str, Any]]) -> list[str]:
+    """The label of each policy that changes κ, else its type, with what differs between those; empty where κ is fixed.
+
+    Examples
+    --------
+    >>> rows = [{"policy": "rolling", "policy_parameters": f'{{"smoothing": {x}, "lowest": 1}}'} for x in (0.85, 0.99)]
+    >>> policy_names([{"policy": "fixed"}, *rows, {"policy": "exp3", "policy_label": "mine"}])
+    ['', 'rolling smoothing=0.85', 'rolling smoothing=0.99', 'mine']
+    """
+    own = [(r.get("policy") or "fixed", json.loads(r.get("policy_parameters") or "{}")) for r in records]
+    names = []
+    for record, (kind, parameters) in zip(records, own, strict=True):
+        others = [p for k, p in own if k == kind]
+        differ = {key: v for key, v in parameters.items() if any(p.get(key) != v for p in others) and key != "cost"}
+        label = record.get("policy_label") or " ".join([kind, *_short_all(differ)])
+        names.append("" if kind == "fixed" else label)
     return names
 
 

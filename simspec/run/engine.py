@@ -18,6 +18,7 @@ from simspec.kernels import lower
 from simspec.kernels.draw import draw_runs
 from simspec.kernels.forms import Form, FreshRow, Steps
 from simspec.kernels.jit import DISABLED
+from simspec.kernels.lower_policies import policy_form
 from simspec.kernels.lower_schemes import KindTally, SchemeForm, join_kinds, scheme_form, tally_of
 from simspec.kernels.tally import Folded, Tally
 from simspec.kernels.words import LANES, stream_keys
@@ -101,6 +102,8 @@ def play(job: Job, chunks: Iterable[int]) -> Sequence[Tally]:
         return Folded(draw_runs(form_of(job.process, longest), job.keys, job.windows, longest)[None, :], job.kappas)
     if not job.simulation.chained:
         return [_play_scheme(job, kappa, list(chunks)) for kappa in job.kappas]
+    if job.simulation.policy.adapts:
+        return [_play_policy(job, list(chunks))]
     runs = _play_once(job, form_of(job.process, max(job.kappas)), list(chunks))
     if runs is not None:
         return Folded(runs, job.kappas)
@@ -112,6 +115,14 @@ def _play_scheme(job: Job, kappa: int, chunks: list[int]) -> KindTally:
     plan, form = job.layout, job.scheme_form(kappa)
     played = [players().scheme_counts(form, job.keys, c, plan.lanes_of(c), plan.rounds) for c in chunks]
     return tally_of(form.kinds, np.concatenate(played), kappa)
+
+
+def _play_policy(job: Job, chunks: list[int]) -> Tally:
+    """Rounds between which a policy chooses κ; the tally is called by the longest one that it may choose."""
+    plan, policy = job.layout, job.simulation.policy
+    rows, (steer, first) = form_of(job.process, policy.longest), policy_form(policy)
+    played = [players().play(rows, job.keys, c, plan.lanes_of(c), plan.length, first, steer) for c in chunks]
+    return replace(join(played), kappa=policy.longest)
 
 
 def _play_once(job: Job, form: Form, chunks: list[int]) -> np.ndarray | None:
@@ -149,7 +160,8 @@ def join(parts: Sequence[Tally]) -> Tally:
     if kinds:
         return join_kinds(kinds)
     histogram = np.sum([t.histogram for t in parts], axis=0)
-    return Tally(parts[0].kappa, np.concatenate([t.sums for t in parts]), histogram)
+    flips = np.concatenate([t.flips for t in parts])
+    return Tally(parts[0].kappa, np.concatenate([t.sums for t in parts]), histogram, flips=flips)
 
 
 def merge(parts: Sequence[Sequence[Tally]]) -> Sequence[Tally]:
@@ -264,7 +276,8 @@ def warm(jobs: Iterable[Job], progress: Progress | None = None) -> None:
     for job in jobs:
         if job.method == "simulate":
             chained = job.simulation.chained
-            kinds[(job.process.type, job.process.unit) if chained else ("schemes", "")] = job
+            unit = job.simulation.policy.type if job.simulation.policy.adapts else job.process.unit
+            kinds[(job.process.type, unit) if chained else ("schemes", "")] = job
     for (kind, _), job in kinds.items():
         if progress is not None:
             progress.say(f"preparing the kernel for {kind} (compiled once, then kept on disk)")

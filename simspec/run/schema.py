@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 WHOLE_CHUNK = -1
 """The lane of a row that holds a whole chunk, since its windows are independent."""
@@ -58,7 +58,11 @@ COUNTS = _schema(
     [
         ("simulation_id", _WORD, "SHA-256 of the canonical JSON of process, scheme and policy"),
         ("kappa", pa.int16(), "draft length asked for"),
-        ("drafted", pa.int16(), "drafts of the round; less than kappa only at the end of a truncated generation"),
+        (
+            "drafted",
+            pa.int16(),
+            "drafts of the round; less than kappa at the end of a truncated generation, or by policy",
+        ),
         ("accepted", pa.int16(), "accepted length A"),
         ("count", pa.int64(), "rounds"),
         *_ORIGIN,
@@ -86,13 +90,20 @@ ESTIMATES = _schema(
         ("scheme", _WORD, "drafting scheme: chain, tree, stop, …"),
         ("scheme_parameters", _WORD, "all parameters of the scheme as canonical JSON; {} for a chain"),
         ("scheme_label", _WORD, "the label given to the scheme in the scenario"),
+        ("policy", _WORD, "who chooses κ: fixed, heuristic, rolling, …"),
+        ("policy_parameters", _WORD, "all parameters of the policy as canonical JSON; {} for a fixed κ"),
+        ("policy_label", _WORD, "the label given to the policy in the scenario"),
         ("c0", pa.float64(), "cost of the target pass of a round, in plain target steps"),
         ("c_d", pa.float64(), "cost of one draft token"),
         ("c_v", pa.float64(), "cost of verifying one more token"),
         ("c_r", pa.float64(), "cost of a round with a rejection"),
         ("off", pa.float64(), "cost of one token without speculation"),
         ("cost_tables", _WORD, "draft_table and verify_table as canonical JSON; {} without"),
-        ("kappa", pa.int16(), "draft length (γ, num_speculative_tokens); nodes of a tree, most drafts of a stop"),
+        (
+            "kappa",
+            pa.int16(),
+            "draft length (γ, num_speculative_tokens); nodes of a tree, most drafts of a stop or policy",
+        ),
         ("windows", pa.int64(), "rounds asked for"),
         ("rounds", pa.int64(), "rounds run; 0 for exact values"),
         (
@@ -111,6 +122,7 @@ ESTIMATES = _schema(
             "alpha_examined", "accepted ÷ examined drafts; the parameter alpha only for independent drafts"
         ),
         ("mean_drafted", pa.float64(), "drafted tokens verified per round; the target pass is one wider"),
+        ("flips_per_1000", pa.float64(), "rounds in 1,000 that ask for another κ than the round before; 0 if fixed"),
         ("mean_steps", pa.float64(), "draft steps per round: drafts of a chain, levels of a tree"),
         ("mean_wasted", pa.float64(), "drafted tokens per round that are not emitted"),
         ("tokens_p05", pa.float64(), "5% quantile of the tokens of one round, A + 1"),

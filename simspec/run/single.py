@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simspec.kernels.tally import Tally
 from simspec.model import Cost, Process, Scenario, Scheme, Simulation
+from simspec.model.policies import Policy
 from simspec.run.best_table import with_interval
 from simspec.run.engine import Job, run_jobs
 from simspec.run.known import Laws, laws_of
@@ -59,22 +60,25 @@ class SimulationResult:
         return [kappa for kappa, flag in zip(self._table["kappa"].to_pylist(), flags, strict=True) if flag]
 
     def __repr__(self) -> str:
-        rows, scheme = [], self.job.simulation.scheme
+        rows, scheme, steered = [], self.job.simulation.scheme, self.job.simulation.policy.adapts
         for row in self._table.to_pylist():
             rows.append(
                 [
-                    f"{row['kappa']}",
+                    f"mean {row['mean_drafted']:.2f}" if steered else f"{row['kappa']}",
                     *(with_interval(row, key) for key in ("speedup", "mean_tokens", "p_zero_accepted", "p_full")),
                     *([] if scheme.lossless else [lost(row, False)]),
-                    _mark(row),
+                    *([] if steered else [_mark(row)]),
                 ]
             )
         first = self._table.slice(0, 1).to_pylist()[0]
         how = _HOW[self.job.method].format(rounds=first["rounds"], seed=self.job.seed)
         head = f"{self.job.simulation}; {self.cost}; {how}"
         level = "" if self.job.method == "exact" else f" [{self.level:.0%}]"
-        header = ["κ", f"speed-up{level}", "E[tokens]", "P(A=0)", "P(A=κ)", *([] if scheme.lossless else ["loses"]), ""]
+        header = ["κ", f"speed-up{level}", "E[tokens]", "P(A=0)", "P(A=κ)", *([] if scheme.lossless else ["loses"])]
+        header += [] if steered else [""]
         notes = [] if scheme.lossless else [why_lossy(first)]
+        if steered:
+            notes.append(f"another κ than in the round before in {first['flips_per_1000']:.0f} of 1,000 rounds")
         notes += [*scheme.notes, *exact_notes(scheme, self.job.process, self.kappa_star)]
         return "\n".join([head, "", table(header, rows), *map(wrapped, notes)])
 
@@ -95,15 +99,18 @@ def run_single(
     threads: int | None = None,
     method: str = "simulate",
     scheme: Scheme | None = None,
+    policy: Policy | None = None,
 ) -> SimulationResult:
     """Simulate one process at one cost; every argument is checked as in a scenario file."""
     asked = {"name": "one", "process": {"type": "iid", "alpha": 0.5}, "kappa": kappas, "method": method}
     scenario = Scenario.from_dict({**asked, "windows": windows, "seed": seed, "level": level})
     process.check_method(scenario.method)
-    simulation = Simulation(process) if scheme is None else Simulation(process, scheme)
+    own: dict[str, Any] = {} if scheme is None else {"scheme": scheme}
+    own |= {} if policy is None else {"policy": policy.told((cost,))}
+    simulation = Simulation(process, **own)
     chosen = scenario.kappas_for(simulation)
     simulation.check(chosen, [cost])
-    if simulation.chained:
+    if simulation.chained and not simulation.policy.adapts:
         simulation.scheme.priced(cost).check_kappa(max(chosen))
     job = Job(simulation, chosen, scenario.windows, scenario.seed, method=scenario.method)
     if scenario.method == "exact":

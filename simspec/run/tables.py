@@ -83,7 +83,8 @@ class Block:
             return (kappas[-1] + 1) * len(self.costs), len(kappas), "laws", self.fresh, scheme, kappas, *priced
         job, shape = self.job, self.runs.shape if self.fresh else self.tallies[0].sums.shape
         kinds = tuple(t.kinds for t in self.tallies if isinstance(t, KindTally))
-        same = (shape, self.fresh, job.kappas, job.windows, self.level, id(self.costs), job.simulation.scheme, kinds)
+        chosen = job.simulation.policy.adapts, job.simulation.scheme, kinds
+        same = (shape, self.fresh, job.kappas, job.windows, self.level, id(self.costs), *chosen)
         return max(shape), len(job.kappas), *same
 
 
@@ -230,6 +231,7 @@ def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
         values = (
             window_estimates(counts, level) | _priced(counts, slab[0].prices, level) | {"units": np.array(counts.units)}
         )
+    values |= _steered(slab, values)
     values |= meeting(values, exact)
     values |= {"speedup_exact": exact, "windows": np.array(job.windows), "level": np.array(level)}
     values |= losses(scheme, [] if scheme.lossless else [block.means for block in slab], counts, level)
@@ -243,6 +245,14 @@ def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
     values |= {name: values[name][..., None] for name in ("kappa_star", "at_kappa_max", "off_is_better")}
     out.add(rows, {name: np.broadcast_to(value, shape).reshape(rows) for name, value in values.items()})
     out.add_origin(job, rows)
+
+
+def _steered(slab: Sequence[Block], values: dict[str, Any]) -> dict[str, Any]:
+    """How often κ changed, (simulations, 1, 1); where a policy chooses it, a longest draft in use says nothing."""
+    if not slab[0].job.simulation.policy.adapts:
+        return {"flips_per_1000": np.zeros((1, 1, 1))}
+    flips = np.array([[[1000.0 * t.flips.sum() / t.total("n") for t in block.tallies]] for block in slab])
+    return {"flips_per_1000": flips, "at_kappa_max": np.zeros_like(values["at_kappa_max"])}
 
 
 def meeting(values: dict[str, Any], exact: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
@@ -294,6 +304,7 @@ def _of_processes(out: Columns, slab: Sequence[Block]) -> dict[str, NDArray[Any]
     """What the columns say of the process, (simulations, 1)."""
     processes = [block.job.process for block in slab]
     schemes = [block.job.simulation.scheme for block in slab]
+    policies = [block.job.simulation.policy for block in slab]
     parameters = [process.parameters() for process in processes]
     columns: dict[str, NDArray[Any]] = {
         "simulation_id": out.codes("simulation_id", (block.job.simulation.id for block in slab)),
@@ -305,6 +316,9 @@ def _of_processes(out: Columns, slab: Sequence[Block]) -> dict[str, NDArray[Any]
         "scheme": out.codes("scheme", (scheme.type for scheme in schemes)),
         "scheme_parameters": out.codes("scheme_parameters", (canonical_json(one.parameters()) for one in schemes)),
         "scheme_label": out.codes("scheme_label", (one.label for one in schemes)),
+        "policy": out.codes("policy", (one.type for one in policies)),
+        "policy_parameters": out.codes("policy_parameters", (canonical_json(one.parameters()) for one in policies)),
+        "policy_label": out.codes("policy_label", (one.label for one in policies)),
         "loses": out.codes("loses", (one.loss_in_words for one in schemes)),
     }
     return {name: value[:, None] for name, value in columns.items()}
@@ -317,6 +331,8 @@ def _numbers(values: Iterable[object]) -> NDArray[np.float64]:
 
 def _exact_speedups(slab: Sequence[Block]) -> NDArray[np.float64]:
     job, costs = slab[0].job, slab[0].costs
+    if job.simulation.policy.adapts:  # no route knows the law of the rounds of any policy
+        return np.full((len(slab), len(costs), len(job.kappas)), np.nan)
     if job.simulation.chained:
         return exact_speedups([block.job.process for block in slab], job.kappas, slab[0].prices)
     return np.array([scheme_speedups(block.means, costs) for block in slab])

@@ -48,6 +48,7 @@ _HOMES = {
     ),
     "dynamic_trees": ("DynamicTree", "dynamic_tree"),
     "emission": ("EmissionTime", "emission_time", "tail_optimal_kappa"),
+    "estimate_loops": ("EstimateLoop", "LookUp", "estimate_loop"),
     "estimators": ("Estimator", "accepted_over_drafted", "accepted_over_examined"),
     "ewma": (
         "Estimate",
@@ -81,6 +82,7 @@ _HOMES = {
     "ngram_pools": ("NgramPoolLaw", "ngram_pool_law"),
     "overlapped": ("Overlapped", "draft_ahead", "draft_ahead_time", "overlapped_by_runs", "speculation_parallel"),
     "plans": ("Plan", "optimal_plan"),
+    "policy_histories": ("PolicyLaw", "enumerate_policy"),
     "remasking": ("Remasking", "remask"),
     "rounds": ("generation_rounds",),
     "routes": ("speedup", "survival_curve", "unit_counts", "window"),

@@ -45,6 +45,7 @@ from simspec.theory.drift_rules import (
 )
 from simspec.theory.dynamic_trees import DynamicTree, dynamic_tree
 from simspec.theory.emission import EmissionTime, emission_time, tail_optimal_kappa
+from simspec.theory.estimate_loops import EstimateLoop, LookUp, estimate_loop
 from simspec.theory.estimators import Estimator, accepted_over_drafted, accepted_over_examined
 from simspec.theory.ewma import (
     Estimate,
@@ -84,6 +85,7 @@ from simspec.theory.overlapped import (
     speculation_parallel,
 )
 from simspec.theory.plans import Plan, optimal_plan
+from simspec.theory.policy_histories import PolicyLaw, enumerate_policy
 from simspec.theory.remasking import Remasking, remask
 from simspec.theory.rounds import generation_rounds
 from simspec.theory.routes import speedup, survival_curve, unit_counts, window
@@ -133,10 +135,12 @@ __all__ = [
     "DynamicTree",
     "EmissionTime",
     "Estimate",
+    "EstimateLoop",
     "Estimator",
     "GenerationLaw",
     "LenientAcceptance",
     "LongRun",
+    "LookUp",
     "LookaheadStep",
     "ManyDrafts",
     "MultiDraft",
@@ -146,6 +150,7 @@ __all__ = [
     "Overlapped",
     "ParallelUnmasking",
     "Plan",
+    "PolicyLaw",
     "PoolLaw",
     "Remasking",
     "SchemeLaw",
@@ -195,6 +200,8 @@ __all__ = [
     "draft_ahead_time",
     "dynamic_tree",
     "emission_time",
+    "enumerate_policy",
+    "estimate_loop",
     "ewma_below",
     "ewma_deviation",
     "ewma_drift_bias",

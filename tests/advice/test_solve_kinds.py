@@ -121,6 +121,20 @@ GOOD = [
      {"tokens_per_step": [3, 3, 2, 2], "tokens_per_pass": 2.5}),
     ({"kind": "parallel_unmask", "gen_length": 2, "p_confident": 0.5},
      {"mean_steps": 1.75, "var_steps": 0.1875, "pmf_steps": [0.0, 0.25, 0.75], "tokens_per_pass": 2 / 1.75}),
+    ({"kind": "ewma", "lambda": 0.5, "alphas": [1.0, 0.5], "initial": 0.0}, {"mean": 0.5, "var": 0.0625}),
+    ({"kind": "ewma", "lambda": 0.85, "alphas": [], "initial": 0.7}, {"mean": 0.7, "var": 0.0}),
+    ({"kind": "control_loop", "alpha": 0.5, "n_tokens": 3, "lambda": 0.5, "initial": 0.5, "cuts": [0.5],
+      "kappa_table": [0, 2], "k_min": 1, "guard": 0.8, "cost": {"c_d": 0.1, "c_r": 0.2}},
+     {"mean_rounds": 2.0, "pmf_rounds": [0.0, 0.25, 0.5, 0.25], "mean_cost": 2.0 + 0.25 + 0.2, "mean_drafted": 2.5,
+      "mean_final_estimate": 0.25 * (0.875 + 0.375 + 0.625 + 0.125), "speedup": 3 / 2.45}),
+    ({"kind": "control_loop", "alpha": 0.5, "n_tokens": 2, "lambda": 0.5, "initial": 0.5, "cuts": [0.5],
+      "kappa_table": [3, 2], "guard": 0.8},  # 2 drafts would pass the guard, and are cut to 1; the last round has none
+     {"mean_rounds": 1.5, "pmf_rounds": [0.0, 0.5, 0.5], "mean_cost": 1.5, "mean_drafted": 1.0,
+      "mean_final_estimate": 0.5, "speedup": 2 / 1.5}),
+    ({"kind": "control_loop", "alpha": 1.0, "n_tokens": 4, "lambda": 0.0, "initial": 0.0, "cuts": [],
+      "kappa_table": [1]},
+     {"mean_rounds": 2.0, "pmf_rounds": [0.0, 0.0, 1.0, 0.0, 0.0], "mean_cost": 2.0, "mean_drafted": 2.0,
+      "mean_final_estimate": 1.0, "speedup": 2.0}),
 ]  # fmt: skip
 """Cases worked by hand: (case, the whole answer)."""
 
@@ -202,9 +216,22 @@ def test_a_generation_is_the_drift_process():
 
 
 LAWS = {"target": SKEW, "draft": BACK}
+LOOP = {"alpha": 0.7, "n_tokens": 8, "lambda": 0.85, "initial": 0.7, "cuts": [0.5, 0.8], "kappa_table": [1, 3, 6]}
 MULTI = {"kind": "multidraft", "p": SKEW, "q": BACK, "K": 2, "scheme": "rrs"}
 BAD = [
     ({"kind": "markov_sum_variance", "alpha": 0.8, "rho": -0.5, "kappa": 4}, "rho"),
+    ({"kind": "ewma", "lambda": 1, "alphas": [0.5], "initial": 0.5}, "lambda"),
+    ({"kind": "ewma", "lambda": 0.5, "alphas": [0.5, 1.5], "initial": 0.5}, "alphas[1]"),
+    ({"kind": "ewma", "lambda": 0.5, "alphas": [0.5]}, "initial"),
+    ({"kind": "control_loop", **LOOP, "n_tokens": 17}, "n_tokens"),
+    ({"kind": "control_loop", **LOOP, "alpha": -0.1}, "alpha"),
+    ({"kind": "control_loop", **LOOP, "cuts": [0.8, 0.5]}, "cuts"),
+    ({"kind": "control_loop", **LOOP, "cuts": [0.5]}, "kappa_table"),
+    ({"kind": "control_loop", **LOOP, "kappa_table": [1, 2, 3.0]}, "kappa_table"),
+    ({"kind": "control_loop", **LOOP, "kappa_table": [1, 2, 65]}, "kappa_table"),
+    ({"kind": "control_loop", **LOOP, "guard": 0}, "guard"),
+    ({"kind": "control_loop", **LOOP, "lambda": 1.0}, "lambda"),
+    ({"kind": "control_loop", **LOOP, "k_max": 3}, "k_max"),
     ({"kind": "markov_sum_variance", "alpha": 1.8, "rho": 0.5, "kappa": 4}, "alpha"),
     ({"kind": "markov_sum_variance", "alpha": 0.8, "rho": 0.5, "kappa": 0}, "kappa"),
     ({"kind": "markov_sum_variance", "alpha": 0.8, "rho": 0.5}, "kappa"),

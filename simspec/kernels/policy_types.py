@@ -1,0 +1,45 @@
+"""How does the general loop call a policy?  Types of its passes: functions that are arguments, not specialisations."""
+
+import functools
+
+from simspec.kernels.jit import njit
+
+
+@functools.cache
+def policy_type():
+    """Type of a user's pass: (kappa, accepted, full: int32[64], state: float64[rows, 64]), changed in place."""
+    from numba import types
+
+    whole = types.int32[::1]
+    return types.FunctionType(types.void(whole, whole, whole, types.float64[:, ::1]))
+
+
+@functools.cache
+def own_policy(function):
+    """A user's policy, compiled."""
+    return njit(function, policy_type().signature)
+
+
+@functools.cache
+def no_policy():
+    """What stands in the place of a user's policy where there is none."""
+
+    def unchanged(kappa, accepted, full, state):
+        pass
+
+    return njit(unchanged, policy_type().signature)
+
+
+@functools.cache
+def rule_type():
+    """Type of a pass of `simspec.kernels.policies`, which also reads drafts made, figures and a word per lane."""
+    from numba import types
+
+    whole, figures, words = types.int32[::1], types.float64[::1], types.uint64[::1]
+    return types.FunctionType(types.void(whole, whole, whole, whole, types.float64[:, ::1], figures, words))
+
+
+@functools.cache
+def compiled_rule(function):
+    """A pass of `simspec.kernels.policies`, compiled."""
+    return njit(function, rule_type().signature)

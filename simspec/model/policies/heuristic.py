@@ -1,0 +1,114 @@
+"""Up after a full round, down after another; steps between a few lengths; off for good."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from simspec.model.errors import ParameterError, shown
+from simspec.model.policies.policy import POLICY_KAPPA_LIMIT, Bounded, Policies, Policy
+
+Count = Annotated[int, Field(ge=0, le=10**6)]
+
+
+@Policies.add
+class Heuristic(Bounded):
+    """κ grows by ``up`` after a round without a rejection and falls by ``down`` after another.
+
+    Parameters
+    ----------
+    up, down : int
+        Changes of κ.
+    first, lowest, highest : int
+        κ of the first round, and its bounds.
+    keeps : bool
+        Whether κ outlives a request: false is "heuristic_transient", true "heuristic" since the adapted length persists
+        over calls.
+
+    References
+    ----------
+    Hugging Face transformers, ``num_assistant_tokens_schedule``: +2/−1 from 5.
+    """
+
+    type: Literal["heuristic"] = "heuristic"
+    up: int = Field(default=2, ge=0, le=POLICY_KAPPA_LIMIT, description="change of κ after a full round")
+    down: int = Field(default=1, ge=0, le=POLICY_KAPPA_LIMIT, description="fall of κ after another")
+
+
+@Policies.add
+class Steps(Policy):
+    """A moving average of accepted lengths, held against thresholds between a few draft lengths.
+
+    Parameters
+    ----------
+    candidates : list of int
+        Draft lengths, ascending.
+    first : int
+        One of them; the middle one if left out.
+    weight : float
+        Of the new length in the average, 0 < weight ≤ 1.
+    warm_up, interval : int
+        Rounds before the first decision, and between two.
+    down, up : float
+        Added to the thresholds: κ falls to a candidate c where the average is at most c − ½ + down, and rises from c
+        where it is above c − ½ + up.
+    keeps : bool
+        Whether κ and average outlive a request.
+
+    References
+    ----------
+    SGLang, speculative/adaptive_spec_params.py; its defaults for a batch of one.
+    """
+
+    type: Literal["steps"] = "steps"
+    candidates: tuple[Annotated[int, Field(ge=0, le=POLICY_KAPPA_LIMIT)], ...] = Field(
+        default=(1, 3, 5, 7), min_length=1, description="draft lengths, ascending"
+    )
+    first: int | None = Field(default=None, description="κ of the first round")
+    weight: float = Field(default=0.2, gt=0, le=1, description="weight of the new accepted length")
+    warm_up: Count = Field(default=10, description="rounds before the first decision")
+    interval: int = Field(default=5, ge=1, le=10**6, description="rounds between decisions")
+    down: float = Field(default=-0.25, ge=-64, le=64, description="added to the threshold of a fall")
+    up: float = Field(default=0.0, ge=-64, le=64, description="added to the threshold of a rise")
+    keeps: bool = Field(default=False, description="whether κ and average outlive a request")
+
+    def __init__(self, /, *unnamed: Any, **data: Any) -> None:
+        super().__init__(*unnamed, **data)
+        if any(a >= b for a, b in pairwise(self.candidates)):
+            told = f"candidates = {shown(list(self.candidates))} do not ascend"
+            raise ParameterError("candidates", f"{told}; allowed: each above the last")
+        if self.first is not None and self.first not in self.candidates:
+            told = f"first = {self.first} is no candidate"
+            raise ParameterError("first", f"{told}; allowed: one of {shown(list(self.candidates))}")
+
+    @property
+    def begins(self) -> int:
+        return self.candidates[len(self.candidates) // 2] if self.first is None else self.first
+
+    @property
+    def longest(self) -> int:
+        return self.candidates[-1]
+
+
+@Policies.add
+class Gate(Bounded):
+    """Drafting ends for good once accepted over drafted of a stretch of rounds is too small.
+
+    Parameters
+    ----------
+    rounds : int
+        Rounds of a stretch; the next one begins with empty counts.
+    least : float
+        Share of drafts that must have been accepted.  It is no acceptance rate: at α = .7 it is .44 for κ = 4.
+
+    References
+    ----------
+    TensorRT-LLM turns speculation off for good below a threshold of its rolling acceptance.
+    """
+
+    type: Literal["gate"] = "gate"
+    lowest: int = Field(default=0, ge=0, le=0, description="drafting may end")
+    rounds: int = Field(default=32, ge=1, le=10**6, description="rounds of a stretch")
+    least: float = Field(default=0.3, ge=0, le=1, description="least share of drafts accepted")

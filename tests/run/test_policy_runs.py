@@ -1,0 +1,230 @@
+"""Who chooses κ, along the whole street: scenario, run, tables; and a policy of the user's own."""
+
+import os
+import subprocess
+import sys
+from typing import Literal
+
+import numpy as np
+import pytest
+
+import simspec
+from simspec import theory
+from simspec.model import Cost, Scenario, Simulation
+from simspec.model.policies import Policies
+from simspec.run.engine import Job, merge, run_jobs
+
+COST = {"c_d": 0.1}
+TABLE = {
+    "name": "who",
+    "windows": 150_000,
+    "kappa": [3, 4, 5],
+    "process": {"type": "iid", "alpha": 0.7},
+    "policy": [
+        {"type": "fixed"},
+        {"type": "rolling", "smoothing": [0.85, 0.99], "highest": 20},
+        {"type": "heuristic", "label": "HF"},
+        {"type": "exp3"},
+    ],
+    "cost": COST,
+}
+
+
+@simspec.register_policy
+class Plain(simspec.OwnPolicy):
+    """+2/−1 by hand."""
+
+    type: Literal["plain"] = "plain"
+
+    @staticmethod
+    def choose(kappa, accepted, full, state):
+        for lane in range(kappa.size):
+            kappa[lane] = min(16, max(1, kappa[lane] + 2 if full[lane] else kappa[lane] - 1))
+
+
+@simspec.register_policy
+class Broken(simspec.OwnPolicy):
+    """Well for five rounds; then it says ``answer``, or raises if that is 0."""
+
+    type: Literal["broken"] = "broken"
+    answer: int = 0
+
+    def start(self):
+        return [float(self.answer), 0.0]
+
+    @staticmethod
+    def choose(kappa, accepted, full, state):
+        for lane in range(kappa.size):
+            state[1, lane] += 1.0
+            if state[1, lane] == 5.0:
+                if state[0, lane] == 0.0:
+                    raise ValueError("lost count")
+                kappa[lane] = int(state[0, lane])
+
+
+def test_a_run_of_policies(tmp_path):
+    """One row per policy that adapts, at its longest κ; speeds as exact chains of estimates say."""
+    frame = simspec.sweep(TABLE, output=tmp_path / "run").estimates
+    steered = frame[frame["policy"] != "fixed"]
+    assert frame["policy"].tolist() == ["fixed"] * 3 + ["rolling"] * 2 + ["heuristic", "exp3"]
+    assert steered["kappa"].tolist() == [20, 20, 16, 8]
+    assert steered["speedup_exact"].isna().all()
+    assert not frame["speedup_exact"].iloc[:3].isna().any()
+    assert steered["policy_label"].tolist() == ["", "", "HF", ""]
+    assert not steered["at_kappa_max"].any()
+    assert (frame["flips_per_1000"].iloc[:3] == 0).all()
+    assert (steered["flips_per_1000"] > 20).all()
+    cost = Cost(**COST)
+    for row, smoothing in zip(steered.itertuples(), (0.85, 0.99), strict=False):
+        exact = theory.controller_long_run(0.7, lambda e: theory.plug_in_kappas(e, cost), cost, smoothing, points=1025)
+        error = (row.speedup_high - row.speedup_low) / 2 / 1.96
+        assert abs(row.speedup - exact.speedup) < 6 * error + exact.grid_error  # 6σ: false alarm 4e-9
+        assert error < 0.004
+
+
+def test_the_same_integers_for_any_threads_and_order():
+    for policy in ("exp3", "thompson", "ucb", "steps"):
+        chosen = Policies.make(type=policy).told((Cost(**COST),))
+        job = Job(
+            Simulation(simspec.Markov(alpha=0.7, rho=0.2, start="carry"), policy=chosen), (chosen.longest,), 40_000, 3
+        )
+        one, two, back = (
+            next(iter(run_jobs([job], threads, order=order)))[1][0]
+            for threads, order in ((1, None), (2, None), (2, lambda pieces: pieces[::-1]))
+        )
+        for other in (two, back):
+            assert (one.sums == other.sums).all()
+            assert (one.flips == other.flips).all()
+    assert merge([[one]])[0] is one
+
+
+def test_a_policy_shares_the_words_of_the_process():
+    """Common random numbers: a schedule that is always 4 plays the rounds of κ = 4."""
+    process = simspec.Drift(alpha_start=0.9, alpha_end=0.5, tokens=64)
+    still = simspec.simulate(process, COST, kappa=4, windows=20_000)
+    plan = simspec.simulate(process, COST, windows=20_000, policy={"type": "schedule", "kappas": [4]})
+    assert (still.tallies[0].histogram == plan.tallies[0].histogram).all()
+
+
+def test_prices_are_read_from_the_run_or_from_the_policy():
+    process = simspec.Iid(alpha=0.7)
+    dear, cheap = (simspec.simulate(process, {"c_d": c}, windows=20_000, policy="rolling") for c in (0.4, 0.02))
+    assert dear.to_pandas()["mean_drafted"][0] < 2 < 6 < cheap.to_pandas()["mean_drafted"][0]
+    wrong = simspec.simulate(process, {"c_d": 0.4}, windows=20_000, policy={"type": "rolling", "cost": {"c_d": 0.02}})
+    assert (wrong.tallies[0].histogram == cheap.tallies[0].histogram).all()
+    assert wrong.to_pandas()["speedup"][0] < dear.to_pandas()["speedup"][0]
+
+
+def test_a_measured_chance_at_every_position_is_replayed_under_a_policy():
+    """SmolLM2 and a map of its layer 24: a schedule that is always 4 plays what κ = 4 plays."""
+    trace = {"type": "trace", "path": "shipped:smollm2", "alpha": "alpha", "request": "request"}
+    trace["where"] = {"draft": "tl24", "temperature": 1.0}
+    still = simspec.simulate(trace, COST, kappa=4, windows=100_000)
+    plan, rolling = (
+        simspec.simulate(trace, COST, windows=100_000, policy=own)
+        for own in ({"type": "schedule", "kappas": [4]}, {"type": "rolling", "smoothing": 0.99})
+    )
+    assert (still.tallies[0].histogram == plan.tallies[0].histogram).all()
+    assert rolling.to_pandas()["speedup_exact"].isna().all()
+    assert 0.9 < rolling.to_pandas()["speedup"][0] / still.to_pandas()["speedup"][0] < 1.2
+
+
+def test_ids_of_runs_without_a_policy_are_as_before():
+    plain = {key: value for key, value in TABLE.items() if key != "policy"}
+    (simulation, kappas), *_ = Scenario.from_dict(plain).simulations()
+    assert (simulation.id[:12], kappas) == ("1a10c3fa3b07", (3, 4, 5))
+    assert "policy" not in Scenario.from_dict(plain).to_dict()
+    again = Scenario.from_dict(Scenario.from_dict(TABLE).to_dict())
+    assert again == Scenario.from_dict(TABLE)
+    assert again.points() == 7 - 2  # as for κ, those of one simulation count once
+
+
+ROUNDS_ONLY = {"type": "trace", "path": "shipped:smollm2_windows", "accepted": "accepted_full", "request": "request"}
+ROUNDS_ONLY |= {"drafted": 8, "bonus_included": False}
+
+
+@pytest.mark.parametrize(
+    ("changed", "key", "told"),
+    [
+        ({"policy": {"type": "heuristic", "first": 99}}, "policy.first", "out of range"),
+        ({"policy": [{"type": "fixed"}, {"type": "bandit"}]}, "policy[1].type", "unknown"),
+        ({"policy": {"type": "ucb"}, "cost": {"c_d": [0.1, 0.2]}}, "policy.cost", "has 2 costs"),
+        ({"policy": {"type": "ucb", "cost": {"c_d": -1}}}, "policy.cost.c_d", "out of range"),
+        ({"policy": {"type": "ucb"}, "scheme": {"type": "tree", "misses": [0.4]}}, "policy", "no [scheme] but chain"),
+        ({"policy": {"type": "ucb"}, "process": {"type": "hmm", "P": [[0.9, 0.1], [0.2, 0.8]], "alphas": [0.9, 0.5]}},
+         "policy", "another process"),
+        ({"policy": {"type": "steps"}, "process": ROUNDS_ONLY}, "policy", "another process"),
+        ({"policy": {"type": "ucb"}, "method": "exact"}, "method", 'allowed with this policy: "simulate"'),
+        ({"policy": {"type": "heuristic"}, "process": {"type": "survival", "survival": [0.8, 0.5]}}, "policy",
+         "beyond the 2 measured positions"),
+        ({"policy": 3}, "policy", "is not a table"),
+        ({"policy": {"type": "heuristic", "lambda": 3}}, "policy.lambda", "unknown key"),
+        ({"policy": [{"type": "steps"}, {"type": "steps", "label": "x"}]}, "policy[1].label", "same simulation"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(changed, key, told):
+    with pytest.raises(simspec.ParameterError) as error:
+        Scenario.from_dict(TABLE | changed).check()
+    assert error.value.key == key
+    assert told in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_policy_of_ones_own_is_played_as_the_built_in_one():
+    process = simspec.Drift(alpha_start=0.9, alpha_end=0.5, tokens=64)
+    own, built = (simspec.simulate(process, COST, windows=20_000, policy=name) for name in ("plain", "heuristic"))
+    assert (own.tallies[0].histogram == built.tallies[0].histogram).all()
+    assert (own.tallies[0].flips == built.tallies[0].flips).all()
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (-1, "policy asks for κ = -1 after round 5 of lane 0, κ = 4"),
+        (10**6, "policy asks for κ = 1000000 after round 5 of lane 0, κ = 4"),
+        (0, "policy raises ValueError (lost count) after round 5 of lane 0, κ = 4"),
+    ],
+)
+def test_a_broken_policy_is_named_with_round_and_state(answer, told):
+    with pytest.raises(simspec.ParameterError) as error:
+        simspec.simulate(simspec.Iid(alpha=0.7), COST, windows=5_000, policy=Broken(answer=answer))
+    assert str(error.value).startswith(told)
+    assert f"state [{float(answer)}, 4.0]; allowed: 1 to 16" in str(error.value)
+
+
+def test_nothing_is_lost_by_a_broken_policy(tmp_path):
+    table = TABLE | {
+        "windows": 5_000,
+        "policy": [{"type": "heuristic"}, {"type": "broken", "answer": -1}, {"type": "exp3"}],
+    }
+    kept = simspec.sweep(table, output=tmp_path / "run")
+    assert kept.estimates["policy"].tolist() == ["heuristic", "exp3"]
+    (failure,) = kept.failed
+    assert "policy asks for κ = -1 after round 5" in failure["error"]
+    assert "policy asks for κ = -1 after round 5" in " ".join(str(kept).split())
+
+
+def test_another_function_is_another_policy():
+    other = type("Other", (Plain,), {"choose": staticmethod(lambda kappa, accepted, full, state: None)})
+    assert other().identity()["code"] != Plain().identity()["code"]
+    assert np.unique([Simulation(simspec.Iid(alpha=0.7), policy=one).id for one in (other(), Plain())]).size == 2
+
+
+PLAYED = """
+import hashlib, simspec
+process, out = {"type": "drift", "alpha_start": 0.9, "alpha_end": 0.5, "tokens": 40}, []
+for name in ("rolling", "exp3", "thompson", "steps", "goodput", "ucb", "gate", "heuristic"):
+    tally = simspec.simulate(process, {"c_d": 0.1}, policy=name, windows=300).tallies[0]
+    out.append((tally.sums.tolist(), tally.flips.tolist()))
+print(hashlib.sha256(repr(out).encode()).hexdigest())
+"""
+
+
+def test_without_a_compiler_the_twins_play_policies():
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", PLAYED], env={**os.environ, **extra}, capture_output=True, text=True, check=True
+        ).stdout
+        for extra in ({}, {"NUMBA_DISABLE_JIT": "1"})
+    ]
+    assert found[0] == found[1] != ""

@@ -1,0 +1,65 @@
+"""κ along an output: against the exact law of short generations, the twin, and what a change does to it."""
+
+import numpy as np
+import pytest
+
+from simspec import theory
+from simspec.kernels import lower, play, twin
+from simspec.kernels.lower_policies import policy_form
+from simspec.kernels.words import stream_keys
+from simspec.model import Cost, Drift, Iid, ParameterError
+from simspec.model.policies import Exp3, Heuristic, Rolling, Schedule
+from simspec.run.trajectory import trajectory
+
+COST = Cost(c_d=0.1)
+JUMP = Drift(shape="table", alphas=(0.9,) * 300 + (0.4,) * 300)
+
+
+def heuristic(rounds):
+    kappa = 3
+    for drafted, accepted in rounds:
+        kappa = min(7, kappa + 2) if accepted == drafted else max(1, kappa - 1)
+    return kappa
+
+
+def test_mean_kappa_by_position_is_exact():
+    """Twelve tokens, all histories listed; six errors of 128 chunks at each of four stretches: 4e-9 together."""
+    short = Drift(alpha_start=0.9, alpha_end=0.4, tokens=12)
+    law = theory.enumerate_policy(short, heuristic, COST)
+    rounds, drafts = np.zeros(4), np.zeros(4)
+    for chance, history in law.endings:
+        position = 0
+        for drafted, accepted in history:
+            rounds[position // 3] += chance
+            drafts[position // 3] += chance * drafted
+            position += accepted + 1
+    found = trajectory(short, Heuristic(first=3, highest=7), COST, stretch=3, chunks=128)
+    assert (np.abs(found.mean - drafts / rounds) < 6 * found.half / 1.96 + 1e-12).all()
+    assert found.half.max() < 0.05
+    wrong = trajectory(short, Heuristic(first=3, highest=7, up=1), COST, stretch=3, chunks=128)
+    assert (np.abs(wrong.mean - drafts / rounds) > 6 * wrong.half / 1.96).any()
+
+
+@pytest.mark.parametrize("policy", [Rolling(cost=COST), Exp3(cost=COST), Heuristic()], ids=lambda p: p.type)
+def test_rounds_are_those_of_the_twin(policy):
+    form, first = policy_form(policy)
+    rows, keys = lower.form(JUMP, form.highest), stream_keys(2, "t")
+    fast, slow = (np.array(player.steered_rounds(rows, keys, 1, 5, 600, first, form)) for player in (play, twin))
+    shown = fast[1] >= 0
+    assert (fast[1] == slow[1][: len(fast[1])]).all()
+    assert (fast[:, shown] == slow[:, shown]).all()
+
+
+def test_a_long_memory_follows_late():
+    quick, slow = (trajectory(JUMP, Rolling(smoothing=x), COST, stretch=20).recovery(300) for x in (0.85, 0.98))
+    assert quick < slow
+    assert quick <= 40
+    assert trajectory(JUMP, Schedule(kappas=(4,)), COST, stretch=20).recovery(300) == 0
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"), [({"process": Iid(alpha=0.5)}, "drift"), ({"stretch": 0}, "stretch"), ({"chunks": 1}, "chunks")]
+)
+def test_what_is_refused(keys, told):
+    with pytest.raises(ParameterError, match=told):
+        trajectory(**{"process": JUMP, "policy": Heuristic(), "cost": COST} | keys)
