@@ -16,7 +16,7 @@ from simspec import theory
 from simspec.kernels.lower_policies import policy_form
 from simspec.model import Cost, ParameterError, Process, Simulation
 from simspec.model.policies import Policy
-from simspec.run.engine import Job, form_of, players
+from simspec.run.engine import Job, players, steered_form_of
 from simspec.stats.intervals import student
 from simspec.text import table
 
@@ -122,7 +122,7 @@ def regret(
     simulation = Simulation(process, policy=policy)
     simulation.check((policy.longest,), [cost])
     job = Job(simulation, (policy.longest,), 1, seed)
-    rows, (steer, first) = form_of(process, policy.longest), policy_form(policy)
+    rows, (steer, first) = steered_form_of(process, policy.longest), policy_form(policy)
     best = theory.optimum(process, cost, policy.longest)
     loss = _losses(process, cost, policy.longest, best.best_speedup)
     lanes = []
