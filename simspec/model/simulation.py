@@ -92,6 +92,7 @@ class Simulation:
             told = f"{told}, which say nothing of another κ nor where the next round would begin after it"
             ways = "a dense trace (alpha = a column of chances by position), or the process that `simspec fit` finds"
             raise ParameterError("policy", f"{told}; allowed: {ways}")
+        self.policy.check_process(self.process)
         try:
             self.process.check_kappa(self.policy.longest)
             for cost in costs:

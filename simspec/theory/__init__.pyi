@@ -10,6 +10,7 @@ from simspec.theory.alpha_bounds import (
     alpha_lower_pinsker,
     alpha_upper_chernoff,
 )
+from simspec.theory.batches import StaticBatch, static_batch
 from simspec.theory.best import Optimum, integer_kappa_for_share, optimum
 from simspec.theory.best_trees import BestTree, best_accepted, best_tree, fastest_tree, fastest_trees
 from simspec.theory.block import BlockLaw, block_verification
@@ -155,6 +156,7 @@ __all__ = [
     "Remasking",
     "SchemeLaw",
     "SelfDraftWork",
+    "StaticBatch",
     "StopRules",
     "StoppedDraft",
     "Surroundings",
@@ -259,6 +261,7 @@ __all__ = [
     "speedup",
     "speedup_continuous",
     "staircase",
+    "static_batch",
     "step_alpha",
     "stop_rules",
     "stopped_draft",
