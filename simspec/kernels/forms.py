@@ -169,6 +169,12 @@ class Drawn:
     moves: np.ndarray
     start: np.ndarray
 
+    def law_after(self, row: int, accepted: int, full: bool) -> np.ndarray:
+        """Cumulative thresholds of the row that follows on an outcome of this one."""
+        longest = self.thresholds.shape[1]
+        out: np.ndarray = self.moves[row * (2 * longest + 1) + (longest if full else 0) + accepted]
+        return out
+
 
 @dataclass(frozen=True)
 class Replay:

@@ -245,7 +245,7 @@ def _carried(form: Rows, chunk: int, lanes: int, longest: int) -> Any:
 
 
 def _drawn(form: Drawn, chunk: int, lanes: int, longest: int) -> Any:
-    if form.thresholds.shape[1] != longest:
+    if form.thresholds.shape[1] < longest:
         raise ValueError(f"rows for {form.thresholds.shape[1]} drafts are played at {longest}")
     moves = padded_levels(form.moves, _ALWAYS)
     return _row_arguments(form.thresholds, loop.DRAWN, levels(form.start[:-1]), moves=moves), _ENDLESS

@@ -329,7 +329,8 @@ class _Lane:
         if isinstance(self.form, Rows):
             self.row = int(self.form.on_full[self.row] if full else self.form.on_reject[self.row])
         if isinstance(self.form, Drawn):
-            self.row = self._drawn(self.form, accepted, full)
+            law = self.form.law_after(self.row, accepted, full)
+            self.row = _first_above(row_word(self.keys.tolist(), self.lane, self.played) >> 32, law)
         if isinstance(self.form, Urn):
             self.hits += accepted
             self.examined += accepted + (not full)
@@ -337,12 +338,6 @@ class _Lane:
             self._choose(self.policy, drafted, accepted)
         self.played += 1
         return accepted
-
-    def _drawn(self, form: Drawn, accepted: int, full: bool) -> int:
-        """The next row, by its law given this row and the outcome."""
-        longest = form.thresholds.shape[1]
-        law = self.row * (2 * longest + 1) + (longest if full else 0) + accepted
-        return _first_above(row_word(self.keys.tolist(), self.lane, self.played) >> 32, form.moves[law])
 
     def _thresholds(self, longest: int) -> np.ndarray:
         if isinstance(self.form, FreshRow):  # the general loop compares 32 bits

@@ -106,10 +106,15 @@ def test_what_has_a_law_when_it_starts_is_left_alone():
 
 
 def test_a_table_for_other_lengths_is_refused():
-    """What no run asks for: rows of eight drafts under a policy of seven."""
+    """What no run asks for: rows of six drafts under a policy of seven; longer rows are welcome."""
     form, first = policy_form(CASES["heuristic"])
-    with pytest.raises(ValueError, match="rows for 8 drafts are played at 7"):
-        play.play(steered_form(CARRIED["two states"], 8), KEYS, 0, 1, 1, first, form)
+    with pytest.raises(ValueError, match="rows for 6 drafts are played at 7"):
+        play.play(steered_form(CARRIED["two states"], 6), KEYS, 0, 1, 1, first, form)
+    longer = [
+        player.play(steered_form(CARRIED["two states"], 9), KEYS, 0, 5, 30, first, form) for player in (play, twin)
+    ]
+    assert (longer[0].histogram == longer[1].histogram).all()
+    assert longer[0].total("n") == 150
     with pytest.raises(TypeError, match="a Steps is played at a fixed κ only"):
         play.play(lower.form(CARRIED["two states"], 7), KEYS, 0, 1, 1, first, form)
 
