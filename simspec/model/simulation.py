@@ -93,6 +93,7 @@ class Simulation:
         if self.process.type in PER_DRAFT or rounds_only:
             told = f"policy {self.policy.type} needs rounds whose law is known when they start; {self.process.type}"
             raise ParameterError("policy", f"{told} has none; allowed: another process, or no [policy]")
+        self.policy.check_process(self.process)
         try:
             self.process.check_kappa(self.policy.longest)
             for cost in costs:
