@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from simspec.kernels.forms import Dense, Ends, Form, FreshRow, Policy, Replay, R
 from simspec.kernels.lower_schemes import Grown, Machine, SchemeForm, TokenPool
 from simspec.kernels.policy_twin import RULE_TWINS, policy_word
 from simspec.kernels.pool_twin import pool_counts
-from simspec.kernels.tally import SUMS, Tally, fold
+from simspec.kernels.tally import SUMS, AtMarks, Tally, fold
 from simspec.kernels.words import GENERATORS, GOLD, LANES, MIX_1, MIX_2
 from simspec.model import ParameterError
 
@@ -219,12 +220,7 @@ def play(
     flips = np.zeros(lanes if policy else 0, np.int64)
     for lane in range(lanes):
         player = _Lane(form, keys, chunk, lane, kappa, policy)
-        if isinstance(form, (Requests, Urn)):
-            for number in range(length):
-                player.play_request(form, number)
-        else:
-            for _ in range(length):
-                player.play_round()
+        player.play_on(form, 0, length)
         sums[lane] = [player.sums[name] for name in SUMS]
         histogram += player.histogram
         flips[lane:][:1] = player.flips
@@ -249,18 +245,21 @@ def steered_rounds(
 
 
 def counts_at(
-    form: Form, keys: np.ndarray, chunk: int, marks: np.ndarray, kappa: int, policy: Policy
-) -> np.ndarray:  # fmt: skip
+    form: Form, keys: np.ndarray, chunk: int, marks: np.ndarray, kappa: int, policy: Policy, lanes: int = LANES
+) -> AtMarks:  # fmt: skip
     """As `simspec.kernels.play.counts_at`."""
+    if isinstance(form, Dense):
+        form = form.requests(chunk, lanes, policy.highest)
     width = max(kappa, policy.highest) + 1
-    out = np.zeros((len(marks), LANES, width, width), np.int32)
-    for lane in range(LANES):
+    out = np.zeros((len(marks), lanes, width, width), np.int32)
+    flips, discarded = np.zeros((2, len(marks), lanes), np.int32)
+    for lane in range(lanes):
         player = _Lane(form, keys, chunk, lane, kappa, policy)
-        for mark, rounds in enumerate(marks):
-            for _ in range(int(rounds) - player.played):
-                player.play_round()
-            out[mark, lane] = player.histogram
-    return out
+        for mark, (done, until) in enumerate(pairwise([0, *marks.tolist()])):
+            player.play_on(form, done, until)
+            out[mark, lane], flips[mark, lane] = player.histogram, player.flips
+            discarded[mark, lane] = player.sums["accepted"] + player.sums["n"] - player.sums["tokens"]
+    return AtMarks(out, flips, discarded)
 
 
 class _Lane:
@@ -291,6 +290,11 @@ class _Lane:
         self.memory = np.array(self.policy.initial, float)[:, None]
         if self.policy.rule:
             self.rule = RULE_TWINS[self.policy.rule](self.policy.figures.tolist(), self.policy.initial.tolist())
+
+    def play_on(self, form: Form, first: int, until: int) -> None:
+        """Rounds, or requests, number ``first`` to ``until`` − 1."""
+        for number in range(first, until):
+            self.play_request(form, number) if isinstance(form, (Requests, Urn)) else self.play_round()
 
     def play_request(self, form: Requests | Urn, number: int) -> None:
         """One output sequence from its first token to its last."""

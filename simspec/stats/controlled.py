@@ -1,0 +1,44 @@
+"""How much surer is a ratio when another one of the same units is known exactly?  A control variate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simspec.stats.intervals import Floats, Ratio, standard_error
+
+
+def controlled(own: Ratio, control: Ratio, known: Floats | float) -> tuple[Floats, Floats]:
+    """A ratio less what chance did to another ratio of the same units.
+
+    Parameters
+    ----------
+    own, control : Ratio
+        Rows alike, of the same independent units in the same order, at least four, without weights.
+    known : float or array
+        What the control is without chance.
+
+    Returns
+    -------
+    value, error : array
+        Own value − b·(control − known), b being the regression of own influences on those of the control, and its
+        standard error with one more degree of freedom spent.  Where the control does not vary it changes nothing.
+
+    References
+    ----------
+    Lavenberg and Welch (1981), Management Science 27(3), section 3: one control, b estimated.
+
+    Examples
+    --------
+    >>> from simspec.stats.intervals import ratio
+    >>> chance = np.array([[0.1, -0.2, 0.3, 0.2, -0.1]])
+    >>> own, other = ratio(2.0 + chance, np.ones((1, 5))), ratio(5.0 + 2 * chance, np.ones((1, 5)))
+    >>> [round(float(x[0]), 9) for x in (own.value, *controlled(own, other, 5.0))]
+    [2.06, 2.0, 0.0]
+    """
+    mine, other = own.influence, control.influence
+    over = (other * other).sum(axis=-1)
+    slope = np.where(over > 0.0, (mine * other).sum(axis=-1) / np.where(over > 0.0, over, 1.0), 0.0)
+    units = own.units
+    spent = np.where(over > 0.0, np.sqrt((units - 1.0) / (units - 2.0)), 1.0)
+    rest = mine - slope[..., None] * other
+    return own.value - slope * (control.value - known), standard_error(rest) * spent
