@@ -10,12 +10,14 @@ import numpy as np
 
 from simspec.kernels.jit import njit
 from simspec.kernels.policy_types import policy_type, rule_type
+from simspec.kernels.steps import level, place
 from simspec.kernels.vectors import BLOCK, above
-from simspec.kernels.words import GENERATORS, LANES, aside, next_levels, policy_word, seed_generators, word_of
+from simspec.kernels.words import GENERATORS, LANES, aside, next_levels, policy_word, row_word, seed_generators, word_of
 
 ROUNDS = 32
-KEEP, CARRY, ALONG = 0, 1, 2
-"""What the next row is: the same one; the one that follows from the outcome; one further for each emitted token."""
+KEEP, CARRY, ALONG, DRAWN = 0, 1, 2, 3
+"""What the next row is: the same one; the one that follows from the outcome; one further for each emitted token; one
+drawn by the outcome."""
 FIXED, HEURISTIC, OWN, RULE = 0, 1, 2, 3
 """What the next κ is: the same; up after a full round and down after another; what a user's function says; what a
 function of `simspec.kernels.policies` says."""
@@ -32,7 +34,7 @@ _ONE = np.int32(1)
 
 def play_rounds(
     keys, chunk, playing, quota,
-    rows, walk, on_reject, on_full, start, offsets, classes, urn,
+    rows, walk, on_reject, on_full, moves, start, offsets, classes, urn,
     lengths, bits, truncate,
     kappa, policy, numbers, own, rule, figures, initial,
     sums, histogram, discarded, flips, raw, marks, snaps,
@@ -50,7 +52,9 @@ def play_rounds(
     rows : int32 (rows, multiple of 8)
         Thresholds as levels, padded with the lowest.
     walk, on_reject, on_full
-        `KEEP`, `CARRY` or `ALONG`, and the next row of a carried one.
+        `KEEP`, `CARRY`, `ALONG` or `DRAWN`, and the next row of a carried one.
+    moves : int32 (rows·(2κ + 1), multiple of 8)
+        Levels of the next row of a drawn one, cumulative, as in `simspec.kernels.forms.Drawn`.
     start : int32
         Levels of the first row of a lane, cumulative, without the last.
     offsets : int32 (64,)
@@ -126,6 +130,8 @@ def play_rounds(
             record(lanes, left, raw, played)
         if walk == CARRY:
             carry(lanes, on_full, on_reject)
+        elif walk == DRAWN:
+            draw_next(keys, chunk, played, lanes, moves, moves.shape[0] // rows.shape[0])
         if urn.size > 0:
             learn(lanes)
         if policy != FIXED:
@@ -195,9 +201,9 @@ def begin(keys, chunk, lane, number, offsets, classes, lengths, bits, lanes):
         lanes[LENGTH + lane] = lengths[lane]
         return
     lanes[LENGTH + lane] = 1
-    for place in range(bits.size):
-        if level_of(base, place + 1) < bits[place]:
-            lanes[LENGTH + lane] += _ONE << np.int32(place)
+    for digit in range(bits.size):
+        if level_of(base, digit + 1) < bits[digit]:
+            lanes[LENGTH + lane] += _ONE << np.int32(digit)
 
 
 @njit
@@ -326,6 +332,15 @@ def carry(lanes, on_full, on_reject):
 
 
 @njit
+def draw_next(keys, chunk, played, lanes, moves, outcomes):
+    """The next row is drawn: one law per row and outcome, rejections behind 0, 1 … drafts first, then full windows."""
+    for lane in range(LANES):
+        full = outcomes // 2 if lanes[FULL + lane] != 0 else 0
+        law = np.int64(lanes[ROW + lane]) * outcomes + full + lanes[ACCEPTED + lane]
+        lanes[ROW + lane] = place(moves, law, level(row_word(keys, LANES * chunk + lane, played) >> _HIGH))
+
+
+@njit
 def learn(lanes):
     """Outcomes of the round go into the urn: A acceptances, and a rejection unless the round was full."""
     for lane in range(LANES):
@@ -391,7 +406,7 @@ def kernel():
 
     i4, i8, table, whole = types.int32, types.int64, types.int32[:, ::1], types.int32[::1]
     address = (types.uint64[::1], i8, i8, i8)
-    process = (table, i8, whole, whole, whole, whole, whole, types.float64[::1])
+    process = (table, i8, whole, whole, table, whole, whole, whole, types.float64[::1])
     ends = (whole, whole, i8)
     vector, counts = types.float64[::1], types.int64[::1]
     policy = (i4, i8, whole, policy_type(), rule_type(), vector, vector)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from simspec.kernels.cells import CELL_BITS, CELLS, PER_WORD
-from simspec.kernels.forms import Dense, Ends, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
+from simspec.kernels.forms import Dense, Drawn, Ends, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
 from simspec.kernels.lower_schemes import Grown, Machine, SchemeForm, TokenPool
-from simspec.kernels.policy_twin import RULE_TWINS, policy_word
+from simspec.kernels.policy_twin import RULE_TWINS, policy_word, row_word
 from simspec.kernels.pool_twin import pool_counts
 from simspec.kernels.tally import SUMS, AtMarks, Tally, fold
 from simspec.kernels.words import GENERATORS, GOLD, LANES, MIX_1, MIX_2
@@ -273,7 +273,7 @@ class _Lane:
             self.offset, self.tokens = int(form.offsets[lane]), int(form.offsets[lane + 1] - form.offsets[lane])
         self.words = lane_words(keys, chunk, lane)
         word = next(self.words)
-        self.row = _first_above(word, form.start) if isinstance(form, Rows) else 0
+        self.row = _first_above(word, form.start) if isinstance(form, (Rows, Drawn)) else 0
         self.lane, self.played, self.flips, self.drafted = LANES * chunk + lane, 0, 0, 0
         self.listed: list[tuple[int, int, int]] | None = None
         self._forget()
@@ -332,6 +332,9 @@ class _Lane:
         self.last = self.kappa
         if isinstance(self.form, Rows):
             self.row = int(self.form.on_full[self.row] if full else self.form.on_reject[self.row])
+        if isinstance(self.form, Drawn):
+            law = self.form.law_after(self.row, accepted, full)
+            self.row = _first_above(row_word(self.keys.tolist(), self.lane, self.played) >> 32, law)
         if isinstance(self.form, Urn):
             self.hits += accepted
             self.examined += accepted + (not full)

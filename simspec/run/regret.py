@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from simspec import theory
-from simspec.kernels.lower_policies import policy_form
 from simspec.kernels.words import LANES
 from simspec.model import Cost, ParameterError, Process, Simulation, Trace
 from simspec.model.policies import Policy, Schedule
 from simspec.run.comparators import FIXED, Comparator, comparators
-from simspec.run.engine import Job, form_of, players
+from simspec.run.engine import Job, players, steered_form_of
+from simspec.run.plans import steering
 from simspec.stats.controlled import controlled
 from simspec.stats.intervals import ratio, student
 from simspec.text import table
@@ -31,11 +31,21 @@ ROUNDS_LIMIT = 2**30
 
 @dataclass(frozen=True, eq=False)
 class Against:
-    """Regret against one comparator: mean over lanes at the marks, and half the width of its interval."""
+    """Regret against one comparator.
+
+    Attributes
+    ----------
+    comparator : Comparator
+    mean, half : array (marks,)
+        Mean over lanes at the marks, and half the width of its interval.
+    by_lane : array (marks, lanes)
+        Regret of every lane: lanes are independent, so they are what errors come from.
+    """
 
     comparator: Comparator
     mean: Floats
     half: Floats
+    by_lane: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +63,8 @@ class RegretCurve:
     against : dict of str to Against
         ``"fixed"``: the best fixed κ; ``"schedule"``: the best plan by output position; ``"oracle"``: who knows the
         rate of each request or window.  The latter two where they have a meaning.
+    level : float
+        Confidence level of the bands.
     """
 
     policy: Policy
@@ -61,6 +73,7 @@ class RegretCurve:
     rounds: Floats
     tokens: Floats
     against: dict[str, Against]
+    level: float = 0.95
 
     @property
     def mean(self) -> Floats:
@@ -88,11 +101,28 @@ class RegretCurve:
 
         The decade begins at the mark nearest to a tenth of the last one.
         """
-        first = int(np.argmin(np.abs(np.log(self.marks * 10.0 / self.marks[-1]))))
+        first = self._decade_ago
         low, high = self.mean[first], self.mean[-1]
         if first == len(self.marks) - 1 or min(low, high) <= 0.0:
             return float("nan")
         return float(np.log(high / low) / np.log(self.marks[-1] / self.marks[first]))
+
+    def slope_half(self, level: float | None = None) -> float:
+        """Half the width of the interval of `slope`, from lanes at both marks; NaN where there is no slope.
+
+        A lane moves the logarithm of a mean by its share of it; ``level`` is that of the bands if left out.
+        """
+        if np.isnan(self.slope):
+            return float("nan")
+        first, by_lane = self._decade_ago, self.against[FIXED].by_lane
+        moved = by_lane[-1] / self.mean[-1] - by_lane[first] / self.mean[first]
+        error = float(moved.std(ddof=1)) / np.sqrt(moved.size) / np.log(self.marks[-1] / self.marks[first])
+        return float(student(self.level if level is None else level, moved.size) * error)
+
+    @property
+    def _decade_ago(self) -> int:
+        """The mark nearest to a tenth of the last one."""
+        return int(np.argmin(np.abs(np.log(self.marks * 10.0 / self.marks[-1]))))
 
     def records(self) -> list[dict[str, object]]:
         """One plain dictionary per mark and comparator."""
@@ -111,7 +141,7 @@ class RegretCurve:
              f"{1000 * self.mean[i] / self.tokens[i]:.2f}"]
             for i, mark in enumerate(self.marks.tolist())
         ]  # fmt: skip
-        head = f"{self.policy}: regret in plain target steps, slope {self.slope:.3f} against the best fixed κ"
+        head = f"{self.policy}: regret in plain target steps, slope {self.slope:.3f} ± {self.slope_half():.3f}"
         told = [
             f"{name}: {own.comparator.says}, S = {own.comparator.speedup:.4f}" for name, own in self.against.items()
         ]
@@ -168,7 +198,7 @@ def regret(
 
     >>> mix = DiscreteMixture(alphas=(0.91, 0.49), weights=(0.5, 0.5), weights_of="requests", request_tokens=256)
     >>> found = regret(mix, Rolling(smoothing=0.95), cost, [1, 10, 100])
-    >>> found.against["fixed"].mean[-1] < 0.0 < found.against["oracle"].mean[-1]
+    >>> bool(found.against["fixed"].mean[-1] < 0.0 < found.against["oracle"].mean[-1])
     True
     """
     at = np.asarray(marks, np.int64)
@@ -176,18 +206,18 @@ def regret(
         raise ParameterError("marks", f"marks = {list(marks)[:8]} do not ascend; allowed: 1 ≤ … ≤ {ROUNDS_LIMIT}")
     policy = policy.told((cost,))
     Simulation(process, policy=policy).check((policy.longest,), [cost])
-    held = comparators(process, cost, policy.longest)
+    held = comparators(process, cost.without_changes(), policy.longest)
     own = _played(process, policy, cost, at, seed, chunks)
     still = _played(process, Schedule(kappas=(held[FIXED].kappa,)), cost, at, seed, chunks)
-    ones = np.ones(own.cost.shape)
+    ones = np.ones_like(own.cost)
     control = ratio(still.loss(held[FIXED].speedup), ones)
     quantile = student(level, ones.shape[1] - 1)
     against = {}
     for name, other in held.items():
-        mean, error = controlled(ratio(own.loss(other.speedup), ones), control, 0.0)
-        against[name] = Against(other, mean, quantile * error)
+        found = controlled(ratio(own.loss(other.speedup), ones), control, 0.0)
+        against[name] = Against(other, found.value, quantile * found.error, found.by_unit)
     unit = "requests" if process.unit == "generation" else "rounds"
-    return RegretCurve(policy, unit, at, own.rounds.mean(axis=1), own.tokens.mean(axis=1), against)
+    return RegretCurve(policy, unit, at, own.rounds.mean(axis=1), own.tokens.mean(axis=1), against, level)
 
 
 @dataclass(frozen=True)
@@ -205,7 +235,7 @@ class _Played:
 def _played(process: Process, policy: Policy, cost: Cost, at: npt.NDArray[np.int64], seed: int, chunks: int) -> _Played:
     """All lanes under one policy, priced."""
     job = Job(Simulation(process, policy=policy), (policy.longest,), 1, seed)
-    rows, (steer, first) = form_of(process, policy.longest), policy_form(policy)
+    rows, (steer, first) = steered_form_of(process, policy.longest), steering(process, policy)
     tokens, price = _of_rounds(process, cost, policy.longest)
     lanes = [LANES] * chunks
     if isinstance(process, Trace):
@@ -216,7 +246,7 @@ def _played(process: Process, policy: Policy, cost: Cost, at: npt.NDArray[np.int
         counts = seen.counts.astype(np.float64)
         rounds.append(counts.sum(axis=(2, 3)))
         made.append(np.einsum("mlka,ka->ml", counts, tokens) - seen.discarded)
-        spent.append(np.einsum("mlka,ka->ml", counts, price))
+        spent.append(np.einsum("mlka,ka->ml", counts, price) + cost.c_switch * seen.flips)
     return _Played(*(np.concatenate(own, axis=1) for own in (rounds, made, spent)))
 
 

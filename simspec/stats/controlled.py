@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from simspec.stats.intervals import Floats, Ratio, standard_error
 
 
-def controlled(own: Ratio, control: Ratio, known: Floats | float) -> tuple[Floats, Floats]:
+@dataclass(frozen=True)
+class Controlled:
+    """A ratio without the chance that it shares with a control.
+
+    Attributes
+    ----------
+    value, error : array (…, rows)
+        The ratio and its standard error.
+    by_unit : array (…, rows, units)
+        What each unit says of it; their mean is the value.
+    """
+
+    value: Floats
+    error: Floats
+    by_unit: Floats
+
+
+def controlled(own: Ratio, control: Ratio, known: Floats | float) -> Controlled:
     """A ratio less what chance did to another ratio of the same units.
 
     Parameters
@@ -19,9 +38,9 @@ def controlled(own: Ratio, control: Ratio, known: Floats | float) -> tuple[Float
 
     Returns
     -------
-    value, error : array
-        Own value − b·(control − known), b being the regression of own influences on those of the control, and its
-        standard error with one more degree of freedom spent.  Where the control does not vary it changes nothing.
+    Controlled
+        Own value − b·(control − known), b being the regression of own influences on those of the control, with one more
+        degree of freedom spent.  Where the control does not vary it changes nothing.
 
     References
     ----------
@@ -32,7 +51,8 @@ def controlled(own: Ratio, control: Ratio, known: Floats | float) -> tuple[Float
     >>> from simspec.stats.intervals import ratio
     >>> chance = np.array([[0.1, -0.2, 0.3, 0.2, -0.1]])
     >>> own, other = ratio(2.0 + chance, np.ones((1, 5))), ratio(5.0 + 2 * chance, np.ones((1, 5)))
-    >>> [round(float(x[0]), 9) for x in (own.value, *controlled(own, other, 5.0))]
+    >>> found = controlled(own, other, 5.0)
+    >>> [round(float(x[0]), 9) for x in (own.value, found.value, found.error)]
     [2.06, 2.0, 0.0]
     """
     mine, other = own.influence, control.influence
@@ -41,4 +61,5 @@ def controlled(own: Ratio, control: Ratio, known: Floats | float) -> tuple[Float
     units = own.units
     spent = np.where(over > 0.0, np.sqrt((units - 1.0) / (units - 2.0)), 1.0)
     rest = mine - slope[..., None] * other
-    return own.value - slope * (control.value - known), standard_error(rest) * spent
+    value = own.value - slope * (control.value - known)
+    return Controlled(value, standard_error(rest) * spent, value[..., None] + units * rest)
