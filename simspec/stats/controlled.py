@@ -8,6 +8,9 @@ import numpy as np
 
 from simspec.stats.intervals import Floats, Ratio, standard_error
 
+DUST = 1e-9
+"""A control that varies less than this share of what it is to control varies by rounding alone."""
+
 
 @dataclass(frozen=True)
 class Controlled:
@@ -57,9 +60,10 @@ def controlled(own: Ratio, control: Ratio, known: Floats | float) -> Controlled:
     """
     mine, other = own.influence, control.influence
     over = (other * other).sum(axis=-1)
-    slope = np.where(over > 0.0, (mine * other).sum(axis=-1) / np.where(over > 0.0, over, 1.0), 0.0)
+    varies = over > DUST**2 * (mine * mine).sum(axis=-1)
+    slope = np.where(varies, (mine * other).sum(axis=-1) / np.where(varies, over, 1.0), 0.0)
     units = own.units
-    spent = np.where(over > 0.0, np.sqrt((units - 1.0) / (units - 2.0)), 1.0)
+    spent = np.where(varies, np.sqrt((units - 1.0) / (units - 2.0)), 1.0)
     rest = mine - slope[..., None] * other
     value = own.value - slope * (control.value - known)
     return Controlled(value, standard_error(rest) * spent, value[..., None] + units * rest)

@@ -78,7 +78,7 @@ def stretch_optimum(process: Drift, prices: Stretches, kappa_max: int) -> Stretc
     >>> flat = Drift(alpha_start=0.8, alpha_end=0.8, tokens=400)
     >>> found = stretch_optimum(flat, [(0, Cost(c_d=0.05)), (200, Cost(c_d=0.2))], 12)
     >>> found.kappa_star, int(found.plan[0]), int(found.plan[300])
-    (5, 8, 3)
+    (5, 8, 4)
     """
     check_whole("kappa_max", kappa_max, 1, 64)
     check_stretches(prices)

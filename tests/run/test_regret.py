@@ -12,6 +12,8 @@ from simspec.model.policies import Exp3, Heuristic, Rolling, Schedule, Ucb
 from simspec.run.comparators import comparators, fixed_speedups
 from simspec.run.engine import form_of
 from simspec.run.regret import crossover, regret
+from simspec.stats.controlled import controlled
+from simspec.stats.intervals import ratio
 
 COST = Cost(c_d=0.1)
 MIX = DiscreteMixture(alphas=(0.91, 0.49), weights=(0.5, 0.5), weights_of="requests", request_tokens=40)
@@ -19,6 +21,14 @@ FALLS = Drift(alpha_start=0.9, alpha_end=0.4, tokens=60)
 DENSE = Trace(
     path="shipped:smollm2", alpha="alpha", request="request", where={"draft": "tl24", "temperature": 1.0}
 )  # fmt: skip
+
+
+def test_a_control_without_chance_changes_nothing():
+    """Rounding alone is no chance: dividing by its square would make noise of it."""
+    chance = np.array([[0.3, -0.1, 0.2, 0.5]])
+    own, still = (ratio(values, np.ones((1, 4))) for values in (chance, 1e-16 * chance[:, ::-1]))
+    found = controlled(own, still, 0.0)
+    assert (found.value, found.error) == (own.value, own.error)
 
 
 @pytest.mark.parametrize("policy", [Rolling(cost=COST, highest=6), Ucb(first=1, cost=COST), Exp3(cost=COST)], ids=str)
