@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from simspec.kernels.forms import Ends, FreshRow, Policy, Requests, Rows, Urn
-from simspec.kernels.policy_twin import RULE_TWINS, policy_word
+from simspec.kernels.forms import Drawn, Ends, FreshRow, Policy, Requests, Rows, Urn
+from simspec.kernels.policy_twin import RULE_TWINS, policy_word, row_word
 from simspec.kernels.tally import SUMS
 from simspec.kernels.words import LANES
 from simspec.kernels.words_twin import MOST, aside_word, below, first_above, lane_words, run_of
@@ -25,7 +25,7 @@ class Lane:
             self.offset, self.tokens = int(form.offsets[lane]), int(form.offsets[lane + 1] - form.offsets[lane])
         self.words = lane_words(keys, chunk, lane)
         word = next(self.words)
-        self.row = first_above(word, form.start) if isinstance(form, Rows) else 0
+        self.row = first_above(word, form.start) if isinstance(form, (Rows, Drawn)) else 0
         self.lane, self.played, self.flips, self.wakes, self.drafted = LANES * chunk + lane, 0, 0, 0, 0
         self.off = False
         self.listed: list[tuple[int, int, int]] | None = None
@@ -83,6 +83,9 @@ class Lane:
         self.last = self.kappa
         if isinstance(self.form, Rows):
             self.row = int(self.form.on_full[self.row] if full else self.form.on_reject[self.row])
+        if isinstance(self.form, Drawn):
+            law = self.form.law_after(self.row, accepted, full)
+            self.row = first_above(row_word(self.keys.tolist(), self.lane, self.played) >> 32, law)
         if isinstance(self.form, Urn):
             self.hits += accepted
             self.examined += accepted + (not full)

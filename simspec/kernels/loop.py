@@ -14,6 +14,7 @@ from simspec.kernels.fields import (
     CARRY,
     DRAFT,
     DRAFTED,
+    DRAWN,
     FIELDS,
     FIXED,
     FLIPS,
@@ -39,6 +40,7 @@ from simspec.kernels.passes import (
     carry,
     choose,
     count,
+    draw_next,
     draw_rows,
     draw_urn,
     draw_words,
@@ -57,7 +59,7 @@ ROUNDS = 32
 
 def play_rounds(
     keys, chunk, playing, quota,
-    rows, walk, on_reject, on_full, start, offsets, classes, urn,
+    rows, walk, on_reject, on_full, moves, start, offsets, classes, urn,
     lengths, bits, truncate,
     kappa, policy, numbers, own, rule, figures, initial, serving,
     sums, histogram, discarded, flips, wakes, raw, marks, snaps,
@@ -75,7 +77,9 @@ def play_rounds(
     rows : int32 (rows, multiple of 8)
         Thresholds as levels, padded with the lowest.
     walk, on_reject, on_full
-        `KEEP`, `CARRY` or `ALONG`, and the next row of a carried one.
+        `KEEP`, `CARRY`, `ALONG` or `DRAWN`, and the next row of a carried one.
+    moves : int32 (rows·(2κ + 1), multiple of 8)
+        Levels of the next row of a drawn one, cumulative, as in `simspec.kernels.forms.Drawn`.
     start : int32
         Levels of the first row of a lane, cumulative, without the last.
     offsets : int32 (64,)
@@ -155,6 +159,8 @@ def play_rounds(
             record(lanes, left, raw, played)
         if walk == CARRY:
             carry(lanes, on_full, on_reject)
+        elif walk == DRAWN:
+            draw_next(keys, chunk, played, lanes, moves, moves.shape[0] // rows.shape[0])
         if urn.size > 0:
             learn(lanes)
         if policy != FIXED:
@@ -217,7 +223,7 @@ def kernel():
 
     i4, i8, table, whole = types.int32, types.int64, types.int32[:, ::1], types.int32[::1]
     address = (types.uint64[::1], i8, i8, i8)
-    process = (table, i8, whole, whole, whole, whole, whole, types.float64[::1])
+    process = (table, i8, whole, whole, table, whole, whole, whole, types.float64[::1])
     ends = (whole, whole, i8)
     vector, counts = types.float64[::1], types.int64[::1]
     policy = (i4, i8, whole, policy_type(), rule_type(), vector, vector, whole)

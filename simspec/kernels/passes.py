@@ -18,8 +18,9 @@ from simspec.kernels.fields import (
     RUN,
 )
 from simspec.kernels.jit import njit
+from simspec.kernels.steps import level, place
 from simspec.kernels.vectors import BLOCK, above
-from simspec.kernels.words import LANES, aside, policy_word, word_of
+from simspec.kernels.words import LANES, aside, policy_word, row_word, word_of
 
 _HIGH = np.uint64(32)
 _TURN = np.int64(2**31)
@@ -45,9 +46,9 @@ def begin(keys, chunk, lane, number, offsets, classes, lengths, bits, lanes):
         lanes[LENGTH + lane] = lengths[lane]
         return
     lanes[LENGTH + lane] = 1
-    for place in range(bits.size):
-        if level_of(base, place + 1) < bits[place]:
-            lanes[LENGTH + lane] += _ONE << np.int32(place)
+    for digit in range(bits.size):
+        if level_of(base, digit + 1) < bits[digit]:
+            lanes[LENGTH + lane] += _ONE << np.int32(digit)
 
 
 @njit
@@ -154,6 +155,15 @@ def carry(lanes, on_full, on_reject):
     for lane in range(LANES):
         row = lanes[ROW + lane]
         lanes[ROW + lane] = on_full[row] if lanes[FULL + lane] != 0 else on_reject[row]
+
+
+@njit
+def draw_next(keys, chunk, played, lanes, moves, outcomes):
+    """The next row is drawn: one law per row and outcome, rejections behind 0, 1 … drafts first, then full windows."""
+    for lane in range(LANES):
+        full = outcomes // 2 if lanes[FULL + lane] != 0 else 0
+        law = np.int64(lanes[ROW + lane]) * outcomes + full + lanes[ACCEPTED + lane]
+        lanes[ROW + lane] = place(moves, law, level(row_word(keys, LANES * chunk + lane, played) >> _HIGH))
 
 
 @njit

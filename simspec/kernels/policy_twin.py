@@ -215,7 +215,16 @@ class ByGate(Rule):
 
 def policy_word(keys: Sequence[int], lane: int, number: int) -> int:
     """The word of round ``number`` of a lane, counted over all chunks."""
-    return _mix((_mix((int(keys[5]) + GOLD * (lane + 1)) & _MASK) + GOLD * (number + 1)) & _MASK)
+    return _round_word(int(keys[5]), lane, number)
+
+
+def row_word(keys: Sequence[int], lane: int, number: int) -> int:
+    """The word that draws the row after that round."""
+    return _round_word(int(keys[6]), lane, number)
+
+
+def _round_word(key: int, lane: int, number: int) -> int:
+    return _mix((_mix((key + GOLD * (lane + 1)) & _MASK) + GOLD * (number + 1)) & _MASK)
 
 
 def _mix(z: int) -> int:

@@ -23,8 +23,6 @@ from simspec.model.serving import NORMAL, Serving
 from simspec.model.trace import Trace
 
 _CHAIN, _FIXED = Chain(), Fixed()
-PER_DRAFT = ("gaussian_copula_ar1", "hmm", "token_chain")
-"""Processes whose hidden state moves with every draft: their rounds are played at one κ only."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +90,12 @@ class Simulation:
         if not self.chained:
             told = f"policy {self.policy.type} chooses the length of a chain, and {self.scheme.type} is none"
             raise ParameterError("policy", f"{told}; allowed: no [scheme] but chain")
-        rounds_only = isinstance(self.process, Trace) and self.process.alpha is None
-        if self.process.type in PER_DRAFT or rounds_only:
-            told = f"policy {self.policy.type} needs rounds whose law is known when they start; {self.process.type}"
-            raise ParameterError("policy", f"{told} has none; allowed: another process, or no [policy]")
+        if isinstance(self.process, Trace) and not self.process.dense:
+            told = f"policy {self.policy.type} cannot be replayed on the rounds of {self.process.path}"
+            told = f"{told}, which say nothing of another κ nor where the next round would begin after it"
+            ways = "a dense trace (alpha = a column of chances by position), or the process that `simspec fit` finds"
+            raise ParameterError("policy", f"{told}; allowed: {ways}")
+        self.policy.check_process(self.process)
         try:
             self.process.check_kappa(self.policy.longest)
             for cost in costs:

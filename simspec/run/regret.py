@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from simspec import theory
-from simspec.kernels.lower_policies import policy_form
 from simspec.model import Cost, ParameterError, Process, Simulation
 from simspec.model.policies import Policy
-from simspec.run.engine import Job, form_of, players
+from simspec.run.engine import Job, players, steered_form_of
+from simspec.run.plans import steering
 from simspec.stats.intervals import student
 from simspec.text import table
 
@@ -38,6 +38,10 @@ class RegretCurve:
         Mean over lanes, and half the width of its interval.
     best_fixed, kappa_star : float, int
         The speed it is held against, and its κ.
+    by_lane : array, shape (marks, lanes)
+        Regret of every lane: lanes are independent, so they are what errors come from.
+    level : float
+        Confidence level of the bands.
     """
 
     policy: Policy
@@ -46,6 +50,8 @@ class RegretCurve:
     half: Floats
     best_fixed: float
     kappa_star: int
+    by_lane: Floats
+    level: float = 0.95
 
     @property
     def slope(self) -> float:
@@ -53,20 +59,36 @@ class RegretCurve:
 
         The decade begins at the mark nearest to a tenth of the last one.
         """
-        first = int(np.argmin(np.abs(np.log(self.rounds * 10.0 / self.rounds[-1]))))
+        first = self._decade_ago
         low, high = self.mean[first], self.mean[-1]
         if first == len(self.rounds) - 1 or min(low, high) <= 0.0:
             return float("nan")
         return float(np.log(high / low) / np.log(self.rounds[-1] / self.rounds[first]))
+
+    def slope_half(self, level: float | None = None) -> float:
+        """Half the width of the interval of `slope`, from lanes at both marks; NaN where there is no slope.
+
+        A lane moves the logarithm of a mean by its share of it; ``level`` is that of the bands if left out.
+        """
+        if np.isnan(self.slope):
+            return float("nan")
+        first, lanes = self._decade_ago, self.by_lane.shape[1]
+        moved = self.by_lane[-1] / self.mean[-1] - self.by_lane[first] / self.mean[first]
+        error = float(moved.std(ddof=1)) / np.sqrt(lanes) / np.log(self.rounds[-1] / self.rounds[first])
+        return float(student(self.level if level is None else level, lanes) * error)
+
+    @property
+    def _decade_ago(self) -> int:
+        """The mark nearest to a tenth of the last one."""
+        return int(np.argmin(np.abs(np.log(self.rounds * 10.0 / self.rounds[-1]))))
 
     def __repr__(self) -> str:
         rows = [
             [f"{n:,}", f"{mean:.2f} ± {half:.2f}", f"{1000 * mean / n:.3f}"]
             for n, mean, half in zip(self.rounds.tolist(), self.mean, self.half, strict=True)
         ]
-        head = (
-            f"{self.policy}: regret against κ = {self.kappa_star} (S = {self.best_fixed:.4f}), slope {self.slope:.3f}"
-        )
+        slope = f"slope {self.slope:.3f} ± {self.slope_half():.3f}"
+        head = f"{self.policy}: regret against κ = {self.kappa_star} (S = {self.best_fixed:.4f}), {slope}"
         return "\n".join([head, "", table(["rounds", "plain target steps", "per 1,000 rounds"], rows)])
 
 
@@ -122,7 +144,7 @@ def regret(
     simulation = Simulation(process, policy=policy)
     simulation.check((policy.longest,), [cost])
     job = Job(simulation, (policy.longest,), 1, seed)
-    rows, (steer, first) = form_of(process, policy.longest), policy_form(policy)
+    rows, (steer, first) = steered_form_of(process, policy.longest), steering(process, policy)
     best = theory.optimum(process, cost, policy.longest)
     loss = _losses(process, cost, policy.longest, best.best_speedup)
     lanes = []
@@ -131,7 +153,7 @@ def regret(
         lanes.append(np.einsum("mlka,ka->ml", seen.astype(np.float64), loss))
     own = np.concatenate(lanes, axis=1)
     half = student(level, own.shape[1]) * own.std(axis=1, ddof=1) / np.sqrt(own.shape[1])
-    return RegretCurve(policy, at, own.mean(axis=1), half, best.best_speedup, best.kappa_star)
+    return RegretCurve(policy, at, own.mean(axis=1), half, best.best_speedup, best.kappa_star, own, level)
 
 
 def _losses(process: Process, cost: Cost, longest: int, speed: float) -> Floats:

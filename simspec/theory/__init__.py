@@ -19,6 +19,8 @@ _HOMES = {
         "alpha_lower_pinsker",
         "alpha_upper_chernoff",
     ),
+    "batch_histories": ("BatchLaw", "enumerate_batch"),
+    "batches": ("StaticBatch", "static_batch"),
     "best": ("Optimum", "integer_kappa_for_share", "optimum"),
     "best_trees": ("BestTree", "best_accepted", "best_tree", "fastest_tree", "fastest_trees"),
     "block": ("BlockLaw", "block_verification"),

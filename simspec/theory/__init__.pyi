@@ -10,6 +10,8 @@ from simspec.theory.alpha_bounds import (
     alpha_lower_pinsker,
     alpha_upper_chernoff,
 )
+from simspec.theory.batch_histories import BatchLaw, enumerate_batch
+from simspec.theory.batches import StaticBatch, static_batch
 from simspec.theory.best import Optimum, integer_kappa_for_share, optimum
 from simspec.theory.best_trees import BestTree, best_accepted, best_tree, fastest_tree, fastest_trees
 from simspec.theory.block import BlockLaw, block_verification
@@ -124,6 +126,7 @@ from simspec.theory.unmasking import ParallelUnmasking, parallel_unmask, schedul
 
 __all__ = [
     "AcceptanceCorrelation",
+    "BatchLaw",
     "BestTree",
     "BigLittleRates",
     "BigLittleText",
@@ -155,6 +158,7 @@ __all__ = [
     "Remasking",
     "SchemeLaw",
     "SelfDraftWork",
+    "StaticBatch",
     "StopRules",
     "StoppedDraft",
     "Surroundings",
@@ -200,6 +204,7 @@ __all__ = [
     "draft_ahead_time",
     "dynamic_tree",
     "emission_time",
+    "enumerate_batch",
     "enumerate_policy",
     "estimate_loop",
     "ewma_below",
@@ -259,6 +264,7 @@ __all__ = [
     "speedup",
     "speedup_continuous",
     "staircase",
+    "static_batch",
     "step_alpha",
     "stop_rules",
     "stopped_draft",
