@@ -26,12 +26,15 @@ class Tally:
         ``histogram[drafted, accepted]`` = number of rounds.
     flips : int64 array (lanes,)
         Rounds that asked for another κ than the round before; empty where κ never changes.
+    wakes : int64 array (lanes,)
+        Rounds that drafted in a request whose last round had κ = 0; likewise.
     """
 
     kappa: int
     sums: np.ndarray
     histogram: np.ndarray
     flips: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), kw_only=True)
+    wakes: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), kw_only=True)
 
     def total(self, name: str) -> int:
         """Sum of one column of `SUMS` over all lanes."""
@@ -55,12 +58,13 @@ class AtMarks(NamedTuple):
     ----------
     counts : int32 array (marks, lanes, κ + 1, κ + 1)
         Rounds so far by (drafted, accepted).
-    flips, discarded : int32 array (marks, lanes)
-        Rounds so far that asked for another κ than the round before, and tokens emitted past the ends of requests.
+    flips, wakes, discarded : int32 array (marks, lanes)
+        As in `Tally`, so far; and tokens emitted past the ends of requests.
     """
 
     counts: np.ndarray
     flips: np.ndarray
+    wakes: np.ndarray
     discarded: np.ndarray
 
 

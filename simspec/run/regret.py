@@ -244,9 +244,10 @@ def _played(process: Process, policy: Policy, cost: Cost, at: npt.NDArray[np.int
     for chunk, many in enumerate(lanes):
         seen = players().counts_at(rows, job.keys, chunk, at, first, steer, many)
         counts = seen.counts.astype(np.float64)
+        changes = cost.c_switch * seen.flips + cost.c_wake * seen.wakes
         rounds.append(counts.sum(axis=(2, 3)))
         made.append(np.einsum("mlka,ka->ml", counts, tokens) - seen.discarded)
-        spent.append(np.einsum("mlka,ka->ml", counts, price) + cost.c_switch * seen.flips)
+        spent.append(np.einsum("mlka,ka->ml", counts, price) + changes)
     return _Played(*(np.concatenate(own, axis=1) for own in (rounds, made, spent)))
 
 

@@ -63,6 +63,7 @@ def test_counts_at_requests_are_those_of_the_twin_and_of_shorter_runs(process):
         tally = play.play(rows, keys, 0, lanes, requests, first, form)
         assert (fast.counts[mark].sum(axis=0) == tally.histogram).all()
         assert (fast.flips[mark] == tally.flips).all()
+        assert (fast.wakes[mark] == tally.wakes).all()
         made = tally.column("accepted") + tally.column("n") - tally.column("tokens")
         assert (fast.discarded[mark] == made).all()
 
