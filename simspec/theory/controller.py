@@ -146,6 +146,7 @@ def controller_long_run(
     """
     verdicts = _verdicts(alpha)
     check_inside("smoothing", smoothing, 0, 1)
+    cost.check_changes_are_free("the long run of a controller")
     _check_points(points)
     fine = _settled(_Moves(rule, smoothing, points), verdicts, cost)
     coarse = _settled(_Moves(rule, smoothing, (points + 1) // 2), verdicts, cost)
@@ -278,6 +279,7 @@ def controller_generation(
     """
     check_inside("smoothing", smoothing, 0, 1)
     check_range("start", start, 0, 1)
+    cost.check_changes_are_free("a controller on a grid")
     if points is None:
         if process.n_tokens > LISTED_TOKENS_LIMIT:
             raise ParameterError(
