@@ -15,7 +15,7 @@ import numpy.typing as npt
 from simspec import theory
 from simspec.model import Cost, ParameterError, Process, Simulation
 from simspec.model.policies import Policy
-from simspec.run.engine import Job, form_of, players
+from simspec.run.engine import Job, players, steered_form_of
 from simspec.run.plans import steering
 from simspec.stats.intervals import student
 from simspec.text import table
@@ -144,7 +144,7 @@ def regret(
     simulation = Simulation(process, policy=policy)
     simulation.check((policy.longest,), [cost])
     job = Job(simulation, (policy.longest,), 1, seed)
-    rows, (steer, first) = form_of(process, policy.longest), steering(process, policy)
+    rows, (steer, first) = steered_form_of(process, policy.longest), steering(process, policy)
     best = theory.optimum(process, cost, policy.longest)
     loss = _losses(process, cost, policy.longest, best.best_speedup)
     lanes = []
