@@ -9,14 +9,17 @@ import numpy as np
 
 from simspec.kernels.forms import Policy, Requests, Urn
 from simspec.kernels.lane_twin import Lane
+from simspec.kernels.tally import SUMS, Tally
 
 
 class Member(Lane):
     """A lane of a batch: it plays one round when asked to, and goes on unseen when it has finished."""
 
-    def __init__(self, form: Any, keys: np.ndarray, chunk: int, lane: int, kappa: int, policy: Policy, quota: int):
+    def __init__(
+        self, form: Any, keys: np.ndarray, chunk: int, lane: int, kappa: int, policy: Policy, quota: int, asked: bool
+    ) -> None:
         super().__init__(form, keys, chunk, lane, kappa, policy)
-        self.quota = self.left = quota
+        self.quota, self.left = quota, quota if asked else 0
         self.number, self.heard = 0, list[tuple[int, int, int]]()
         self.changes = self.flips, self.wakes
         self.flow = self._flow()
@@ -68,22 +71,52 @@ class Batch:
         self.members, self.policy = members, policy
         longest = members[0].longest
         self.steps = np.zeros((len(members), 2 * (longest + 1)), np.int64)
-        if policy.serving.shares_kappa:  # one state
-            for member in members[1:]:
-                member.memory = members[0].memory
-                if policy.rule:
-                    member.rule = members[0].rule
 
     def play(self) -> None:
         """Steps until every lane has finished."""
         while any(member.left > 0 for member in self.members):
-            rounds = [member.step() for member in self.members]
-            kind = 2 * max(drafted for drafted, _, _ in rounds) + any(rejected for _, rejected, _ in rounds)
-            for place, (_, _, counts) in enumerate(rounds):
-                self.steps[place, kind] += counts
-            if self.policy.serving.shares_kappa:
-                kappa = self.members[0].kappa
-                for member in self.members:
-                    kappa = member.tell(self.policy, kappa)
-                for member in self.members:
-                    member.kappa = kappa
+            self.step()
+
+    def step(self) -> None:
+        """One round of every lane, then the news of them all."""
+        rounds = [member.step() for member in self.members]
+        kind = 2 * max(drafted for drafted, _, _ in rounds) + any(rejected for _, rejected, _ in rounds)
+        for place, (_, _, counts) in enumerate(rounds):
+            self.steps[place, kind] += counts
+        if self.policy.serving.shares_kappa:
+            self._tell()
+
+    def _tell(self) -> None:
+        """One state, that of the first lane, and one κ."""
+        first = self.members[0]
+        kappa = first.kappa
+        for member in self.members:
+            member.memory = first.memory
+            if self.policy.rule:
+                member.rule = first.rule
+            kappa = member.tell(self.policy, kappa)
+        for member in self.members:
+            member.kappa = kappa
+
+
+def batches(
+    form: Any, keys: np.ndarray, chunk: int, lanes: int, quota: int, kappa: int, policy: Policy
+) -> Iterator[Batch]:
+    """The batches of a chunk; lanes that are not in use are company in the last one."""
+    size = policy.serving.batch
+    for first in range(0, lanes, size):
+        own = range(first, first + size)
+        yield Batch([Member(form, keys, chunk, lane, kappa, policy, quota, lane < lanes) for lane in own], policy)
+
+
+def batch_tally(form: Any, keys: np.ndarray, chunk: int, lanes: int, quota: int, kappa: int, policy: Policy) -> Tally:
+    """Tally of one chunk."""
+    played = list(batches(form, keys, chunk, lanes, quota, kappa, policy))
+    for batch in played:
+        batch.play()
+    players = [member for batch in played for member in batch.members][:lanes]
+    sums = np.array([[player.sums[name] for name in SUMS] for player in players])
+    flips, wakes = np.array([player.changes for player in players]).T
+    by_step = np.concatenate([batch.steps for batch in played])[:lanes].reshape(lanes, -1, 2)
+    histogram = np.sum([player.histogram for player in players], axis=0)
+    return Tally(kappa, sums, histogram, flips=flips, wakes=wakes, steps=by_step)

@@ -40,17 +40,17 @@ def too_young(lanes, delay):
 
 @njit
 def tell_batches(
-    lanes, asked, drafted, accepted, full, batch, policy, own, rule, numbers, memory, figures, words, heard, spoken,
+    lanes, nowhere, batch, asked, drafted, accepted, full,
+    policy, own, rule, numbers, memory, figures, words, heard, spoken,
 ):  # fmt: skip
-    """One κ and one state per batch: the policy is told of its lanes one after the other; false: a κ out of bounds.
+    """One κ and one state per batch: the policy is told of its lanes one after the other; false if it asks too much.
 
-    Column c of ``heard``, of ``spoken`` and of ``memory`` is batch c modulo their number, so that a pass over 64 columns
-    does the same in each copy.
+    Column c of ``heard``, ``spoken`` and ``memory`` is batch c modulo their number: a pass over 64 columns does the same
+    in each copy.
     """
-    many = LANES // batch
+    many, within = LANES // batch, True
     for column in range(LANES):
         heard[KAPPA, column] = lanes[DRAFT + column % many * batch]
-    within = True
     for member in range(batch):
         for column in range(LANES):
             lane = column % many * batch + member
@@ -59,13 +59,23 @@ def tell_batches(
             spoken[column] = words[lane]
         if policy == OWN:
             own(heard[KAPPA], heard[KEPT], heard[WHOLE], memory)
+            within &= numbers[6] == 0 or all_within(lanes, nowhere, batch, heard, numbers[2], numbers[3])
         elif policy == RULE:
             rule(heard[KAPPA], heard[ASKED], heard[MADE], heard[KEPT], heard[WHOLE], memory, figures, spoken)
         for column in range(LANES):
             change = numbers[0] if heard[WHOLE, column] != 0 else numbers[1]
             wanted = np.int32(heard[KAPPA, column] + change)
             heard[KAPPA, column] = min(max(wanted, numbers[2]), numbers[3])
-            within &= wanted == heard[KAPPA, column]
     for lane in range(LANES):
         lanes[DRAFT + lane] = heard[KAPPA, lane // batch]
+    return within
+
+
+@njit
+def all_within(lanes, nowhere, batch, heard, lowest, highest):
+    """Whether no batch with an unfinished lane asks for a κ that it may not."""
+    within = True
+    for lane in range(LANES):
+        kappa = heard[KAPPA, lane // batch]
+        within &= lanes[HOME + lane] == nowhere or (lowest <= kappa <= highest)
     return within

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from simspec.kernels.batch_twin import batch_tally
 from simspec.kernels.cells import CELL_BITS, CELLS, PER_WORD
 from simspec.kernels.forms import Dense, Form, FreshRow, Policy, Replay, Requests, Steps, Urn
 from simspec.kernels.lane_twin import Lane
@@ -158,6 +159,8 @@ def play(
         return _replay(form, chunk, lanes, length, kappa)
     if isinstance(form, Dense):
         form = form.requests(chunk, lanes, policy.highest if policy else kappa)
+    if policy is not None and policy.serving.batch > 1:
+        return batch_tally(form, keys, chunk, lanes, length, kappa, policy)
     longest = max(kappa, policy.highest) if policy else kappa
     sums, histogram = np.zeros((lanes, len(SUMS)), np.int64), np.zeros((longest + 1, longest + 1), np.int64)
     flips, wakes = np.zeros((2, lanes if policy else 0), np.int64)
