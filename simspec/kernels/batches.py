@@ -1,4 +1,4 @@
-"""What happens to requests that are served together?  Groups of neighbouring lanes: steps of a batch, and one κ for all.
+"""What happens to requests that are served together?  Groups of neighbouring lanes: steps of a batch, one κ for all.
 
 A batch moves in lock step: its step is as long as the most drafts among its lanes, and rolls back if any lane rejects.
 """
@@ -45,8 +45,8 @@ def tell_batches(
 ):  # fmt: skip
     """One κ and one state per batch: the policy is told of its lanes one after the other; false if it asks too much.
 
-    Column c of ``heard``, ``spoken`` and ``memory`` is batch c modulo their number: a pass over 64 columns does the same
-    in each copy.
+    Column c of ``heard``, ``spoken`` and ``memory`` is batch c modulo their number: a pass over 64 columns does the
+    same in each copy.
     """
     many, within = LANES // batch, True
     for column in range(LANES):

@@ -8,7 +8,7 @@ from simspec.kernels.words import LANES
 
 _ONE = np.int32(1)
 DELAY, BATCH, SHARES = range(3)
-"""Entries of the array ``serving``: rounds that news take to reach the policy, lanes of a batch, whether they share κ."""
+"""Entries of the array ``serving``: rounds that news take, lanes of a batch, whether they share one κ."""
 
 
 @njit

@@ -1,4 +1,4 @@
-"""Under which conditions does a policy run?  News that come late, requests in batches; left out, one alone, told at once."""
+"""Under which conditions does a policy run?  Late news, requests in batches; left out, one alone, told at once."""
 
 from __future__ import annotations
 

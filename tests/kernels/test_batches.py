@@ -175,9 +175,7 @@ RULES = {
 SHORT = {
     "falls": Drift(alpha_start=0.9, alpha_end=0.4, tokens=5),
     "rises, uncut": Drift(alpha_start=0.4, alpha_end=0.95, tokens=4, truncate=False),
-    "code and prose": DiscreteMixture(
-        alphas=(0.9, 0.3), weights=(0.4, 0.6), weights_of="requests", request_tokens=4
-    ),
+    "code and prose": DiscreteMixture(alphas=(0.9, 0.3), weights=(0.4, 0.6), weights_of="requests", request_tokens=4),
     "never": Drift(alpha_start=0.0, alpha_end=0.0, tokens=4),
     "always": Drift(alpha_start=1.0, alpha_end=1.0, tokens=6),
     "one token": Drift(alpha_start=0.5, alpha_end=0.5, tokens=1),
@@ -185,13 +183,15 @@ SHORT = {
 
 
 def played(policy, process, serving):
-    form, first = (PolicyForm(lowest=3, highest=3, serving=serving), 3) if policy is None else policy_form(policy, serving)
+    form, first = (
+        (PolicyForm(lowest=3, highest=3, serving=serving), 3) if policy is None else policy_form(policy, serving)
+    )
     rows = lower.form(process, form.highest)
     return [play.play(rows, KEYS, chunk, LANES, 1, first, form) for chunk in range(CHUNKS)]
 
 
 def misfit(tallies, law):
-    """Least probability, over figures, of a distance as large as seen; chunks are the units, Bonferroni over figures."""
+    """Least probability, over figures, of a distance as large as seen; chunks are the units, by Bonferroni."""
     figures = []
     for seen, exact in (
         (np.array([t.histogram for t in tallies]), law.expected_counts),
