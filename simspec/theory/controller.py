@@ -145,6 +145,7 @@ def controller_long_run(
     """
     check_inside("alpha", alpha, 0, 1)
     check_inside("smoothing", smoothing, 0, 1)
+    cost.check_changes_are_free("the long run of a controller")
     _check_points(points)
     fine = _settled(_Moves(rule, smoothing, points), alpha, cost)
     coarse = _settled(_Moves(rule, smoothing, (points + 1) // 2), alpha, cost)
@@ -250,6 +251,7 @@ def controller_generation(
     """
     check_inside("smoothing", smoothing, 0, 1)
     check_range("start", start, 0, 1)
+    cost.check_changes_are_free("a controller on a grid")
     if points is None:
         if process.n_tokens > LISTED_TOKENS_LIMIT:
             raise ParameterError(

@@ -42,11 +42,13 @@ class PolicyLaw:
         P(r rounds), r = 0 … N.
     expected_counts : array
         ``[drafted, accepted]``: expected number of rounds.
-    mean_rounds, mean_drafted, mean_accepted, mean_flips : float
-        Rounds, drafts made, drafts accepted (before surplus tokens are discarded), and how often the rule asked for
-        another κ than in the round before.
+    mean_rounds, mean_drafted, mean_accepted : float
+        Rounds, drafts made, drafts accepted (before surplus tokens are discarded).
     mean_tokens : float
         Tokens kept: the length of the generation, or what the rounds emit.
+    mean_flips, mean_wakes : float
+        Rounds that asked for another κ than the round before, and rounds that drafted after one that had asked for
+        κ = 0.
     mean_cost, var_cost : float
         Cost of all rounds, in plain target steps.
     speedup : float
@@ -62,6 +64,7 @@ class PolicyLaw:
     mean_accepted: float
     mean_tokens: float
     mean_flips: float
+    mean_wakes: float
     mean_cost: float
     var_cost: float
     speedup: float
@@ -87,7 +90,7 @@ def enumerate_policy(
         ``policy(rounds)``: the next κ, 0 to 64, after the rounds so far, each (drafted, accepted); a cut draft counts
         as what was drafted.  It is asked with ``()`` first.
     cost : Cost
-        The prices of a round.
+        The prices of a round, and of changes of κ.
     tokens : int, optional
         Where a process has no end: the generation ends with the round that brings it to so many tokens, 1 to 16; drafts
         are not cut and surplus tokens are discarded.  For requests of geometric length: given that it is this.
@@ -226,7 +229,7 @@ def _law(endings: tuple[tuple[float, History], ...], rule: _Rule, end: _End, cos
     longest = max(drafted for _, history in endings for drafted, _ in history)
     last = end.tokens or end.rounds
     rounds, counts = np.zeros(last + 1), np.zeros((longest + 1, longest + 1))
-    spent, squared, flips = 0.0, 0.0, 0.0
+    spent, squared, flips, wakes = 0.0, 0.0, 0.0, 0.0
     for chance, history in endings:
         rounds[len(history)] += chance
         price = 0.0
@@ -234,7 +237,10 @@ def _law(endings: tuple[tuple[float, History], ...], rule: _Rule, end: _End, cos
             counts[drafted, kept] += chance
             price += cost.base(drafted) + cost.c_r * (kept < drafted)
         asked = [rule(history[:r]) for r in range(len(history))]
-        flips += chance * sum(a != b for a, b in pairwise(asked))
+        flipped = sum(a != b for a, b in pairwise(asked))
+        woken = sum(before == 0 and drafted > 0 for before, (drafted, _) in zip(asked, history[1:], strict=False))
+        price += cost.c_switch * flipped + cost.c_wake * woken
+        flips, wakes = flips + chance * flipped, wakes + chance * woken
         spent, squared = spent + chance * price, squared + chance * price**2
     accepted = float(counts.sum(axis=0) @ np.arange(longest + 1))
     tokens = float(end.tokens or accepted + end.rounds)
@@ -246,6 +252,7 @@ def _law(endings: tuple[tuple[float, History], ...], rule: _Rule, end: _End, cos
         mean_accepted=accepted,
         mean_tokens=tokens,
         mean_flips=flips,
+        mean_wakes=wakes,
         mean_cost=spent,
         var_cost=max(squared - spent**2, 0.0),
         speedup=tokens / spent,

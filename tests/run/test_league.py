@@ -38,13 +38,15 @@ def test_a_fixed_length_and_a_known_plan_make_what_they_must():
 
 def test_a_change_of_kappa_may_cost():
     """Tokens over cost and flips, by hand from the counts; who never changes pays nothing."""
-    free, dear = ({(p.surrounding, p.controller): p for p in league(COST, 5_000, switch=x).places} for x in (0.0, 0.5))
+    free, dear = (
+        {(p.surrounding, p.controller): p for p in league(COST.changed(c_switch=x), 5_000).places} for x in (0.0, 0.5)
+    )
     for key, place in free.items():
         flips, cost = place.flips_per_1000 / 1000, 1.0 + 0.1 * place.mean_drafted
         assert dear[key].speedup == pytest.approx(place.speedup * cost / (cost + 0.5 * flips))
         assert (dear[key].speedup == place.speedup) == (flips == 0.0)
-    with pytest.raises(ParameterError, match="switch = -1"):
-        league(switch=-1.0)
+    with pytest.raises(ParameterError, match="c_switch = -1"):
+        COST.changed(c_switch=-1.0)
 
 
 def test_the_same_table_for_any_threads():

@@ -111,6 +111,11 @@ class Costed(Policy):
 
     cost: Cost | None = Field(default=None, description="prices that it believes in; those of the run if left out")
 
+    def __init__(self, /, *unnamed: Any, **data: Any) -> None:
+        super().__init__(*unnamed, **data)
+        if self.cost is not None:
+            self.cost.check_changes_are_free(f"the policy {self.type}")
+
     @property
     def reads_cost(self) -> bool:
         return True
@@ -118,10 +123,11 @@ class Costed(Policy):
     def told(self, costs: tuple[Cost, ...]) -> Policy:
         if self.cost is not None or not self.reads_cost:
             return self
-        if len(costs) != 1:
-            told = f"{self.type} reads prices, and the run has {len(costs)} costs"
+        known = {cost.without_changes() for cost in costs}  # no rule asks what a change of κ costs
+        if len(known) != 1:
+            told = f"{self.type} reads prices, and the run has {len(known)} costs"
             raise ParameterError("cost", f"{told}; allowed: one cost, or a table [policy.cost] of its own")
-        return self.model_copy(update={"cost": costs[0]})
+        return self.model_copy(update={"cost": known.pop()})
 
 
 class Priced(Costed, Bounded):
