@@ -249,14 +249,14 @@ class Scenario:
         return prefix, axes
 
     def _policy_axes(self, index: int) -> tuple[str, dict[str, Sequence[Any]]]:
-        """A list is one value where the policy takes a list, else several; prices are one value."""
+        """A list is one value where the policy takes a list, else several; a table is one value."""
         table = self.policy[index]
         prefix = f"policy[{index}]" if len(self.policy) > 1 else "policy"
         fields = Policies.fields(table.get("type"))
         axes: dict[str, Sequence[Any]] = {}
         for key, value in table.items():
             depth = str(fields[key].annotation).count("tuple[") if key in fields else 0
-            whole = key in ("type", "label", "cost")
+            whole = key in ("type", "label", "cost", "draft_len_schedule")
             axes[key] = [plain(value)] if whole else grid.axis(f"{prefix}.{key}", value, depth)
         return prefix, axes
 

@@ -9,7 +9,7 @@ from typing import Any
 from simspec.model import Schemes
 from simspec.text import kappa_set, number, table
 
-PRICES = ("c0", "c_d", "c_v", "c_r", "off")
+PRICES = ("c0", "c_d", "c_v", "c_r", "off", "c_switch", "c_wake")
 
 
 def best_table(records: list[dict[str, Any]], kinds: dict[str, set[Any]]) -> str:

@@ -238,7 +238,7 @@ def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
     own = _of_processes(out, slab)
     points = point_ids((block.job.simulation for block in slab), costs)
     own["point_id"] = out.codes("point_id", points).reshape(shape[:2])
-    numbers = [cost.numbers() for cost in costs]
+    numbers = [cost.numbers() | cost.of_changes() for cost in costs]
     own |= {name: np.array([one[name] for one in numbers]) for name in numbers[0]}
     own["cost_tables"] = out.codes("cost_tables", (canonical_json(cost.tables()) for cost in costs))
     values |= {name: value[..., None] for name, value in own.items()}

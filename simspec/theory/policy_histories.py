@@ -37,9 +37,11 @@ class PolicyLaw:
         P(r rounds), r = 0 … N.
     expected_counts : array
         ``[drafted, accepted]``: expected number of rounds.
-    mean_rounds, mean_drafted, mean_accepted, mean_flips : float
-        Rounds, drafts made, drafts accepted (before surplus tokens are discarded), and how often the rule asked for
-        another κ than in the round before.
+    mean_rounds, mean_drafted, mean_accepted : float
+        Rounds, drafts made, drafts accepted (before surplus tokens are discarded).
+    mean_flips, mean_wakes : float
+        Rounds that asked for another κ than the round before, and rounds that drafted after one that had asked for
+        κ = 0.
     mean_cost, var_cost : float
         Cost of the generation, in plain target steps.
     speedup : float
@@ -54,6 +56,7 @@ class PolicyLaw:
     mean_drafted: float
     mean_accepted: float
     mean_flips: float
+    mean_wakes: float
     mean_cost: float
     var_cost: float
     speedup: float
@@ -75,7 +78,7 @@ def enumerate_policy(process: Drift, policy: Choice, cost: Cost) -> PolicyLaw:
         ``policy(rounds)``: the next κ, 0 to 64, after the rounds so far, each (drafted, accepted); a cut draft counts
         as what was drafted.  It is asked with ``()`` first.
     cost : Cost
-        The prices of a round.
+        The prices of a round, and of changes of κ.
 
     Returns
     -------
@@ -108,7 +111,7 @@ def enumerate_policy(process: Drift, policy: Choice, cost: Cost) -> PolicyLaw:
     endings = tuple(_endings(process, policy, 1.0, (), 0))
     n, longest = process.n_tokens, max(drafted for _, history in endings for drafted, _ in history)
     rounds, counts = np.zeros(n + 1), np.zeros((longest + 1, longest + 1))
-    spent, squared, flips = 0.0, 0.0, 0.0
+    spent, squared, flips, wakes = 0.0, 0.0, 0.0, 0.0
     for chance, history in endings:
         rounds[len(history)] += chance
         price = 0.0
@@ -116,7 +119,10 @@ def enumerate_policy(process: Drift, policy: Choice, cost: Cost) -> PolicyLaw:
             counts[drafted, accepted] += chance
             price += cost.base(drafted) + cost.c_r * (accepted < drafted)
         asked = [policy(history[:r]) for r in range(len(history))]
-        flips += chance * sum(a != b for a, b in pairwise(asked))
+        flipped = sum(a != b for a, b in pairwise(asked))
+        woken = sum(before == 0 and drafted > 0 for before, (drafted, _) in zip(asked, history[1:], strict=False))
+        price += cost.c_switch * flipped + cost.c_wake * woken
+        flips, wakes = flips + chance * flipped, wakes + chance * woken
         spent, squared = spent + chance * price, squared + chance * price**2
     return PolicyLaw(
         pmf_rounds=rounds,
@@ -125,6 +131,7 @@ def enumerate_policy(process: Drift, policy: Choice, cost: Cost) -> PolicyLaw:
         mean_drafted=float(counts.sum(axis=1) @ np.arange(longest + 1)),
         mean_accepted=float(counts.sum(axis=0) @ np.arange(longest + 1)),
         mean_flips=flips,
+        mean_wakes=wakes,
         mean_cost=spent,
         var_cost=max(squared - spent**2, 0.0),
         speedup=n / spent,
