@@ -41,13 +41,13 @@ class Serving(Model):
         """What matters to this policy: at a fixed κ no news count."""
         return self if policy.adapts else NORMAL
 
-    def check(self, policy: Policy) -> None:
-        """Raise `ParameterError` if a key has no effect under this policy."""
-        without = [key for key in self.identity() if key not in self.under(policy).identity()]
-        if without:
-            key, value = without[0], getattr(self, without[0])
-            told = f"{key} = {value:g} has no effect on policy {policy.type}"
-            raise ParameterError(key, f"{told}; allowed: a [policy] that chooses κ, or no {key}").under("serving")
+    def check(self, *policies: Policy) -> None:
+        """Raise `ParameterError` if a key has no effect under any of the policies."""
+        matter = {key for policy in policies for key in self.under(policy).identity()}
+        for key in self.identity():
+            if key not in matter:
+                told = f"{key} = {getattr(self, key):g} has no effect on policy {policies[0].type}"
+                raise ParameterError(key, f"{told}; allowed: a policy that chooses κ, or no {key}").under("serving")
 
     def __str__(self) -> str:
         return ", ".join(f"{key} = {value:g}" for key, value in self.identity().items())
@@ -55,3 +55,4 @@ class Serving(Model):
 
 NORMAL = Serving()
 """Nothing said: every policy is told at once."""
+KEYS = tuple(Serving.model_fields)
