@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -51,6 +52,18 @@ class Serving(Model):
 
     def __str__(self) -> str:
         return ", ".join(f"{key} = {value:g}" for key, value in self.identity().items())
+
+    @staticmethod
+    def of_row(row: Mapping[str, Any]) -> Serving:
+        """The conditions that a row of the estimates tells; files of before there were any tell of none.
+
+        Examples
+        --------
+        >>> print(Serving.of_row({"policy": "heuristic", "serving_delay": 2}))
+        delay = 2
+        """
+        usual = {key: field.default for key, field in Serving.model_fields.items()}
+        return Serving(**{key: type(own)(row.get(f"serving_{key}", own)) for key, own in usual.items()})
 
 
 NORMAL = Serving()
