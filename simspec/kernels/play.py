@@ -211,9 +211,13 @@ def _play_again(
 def steered_rounds(
     form: Form, keys: np.ndarray, chunk: int, lanes: int, most: int, kappa: int, policy: Policy
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-    """Position, drafts and accepted length of the rounds of one request per lane, (rounds, lanes) each; −1: none."""
+    """Position, drafts and accepted length of the rounds of one request per lane, (rounds, lanes) each; −1: none.
+
+    Without requests, of the first ``most`` rounds, all at position 0.
+    """
     out = np.empty((3, most, LANES), np.int32)
-    played = min(_loop(form, keys, chunk, lanes, 1, kappa, policy, out)[1], most)
+    quota = most if isinstance(form, (FreshRow, Rows, Drawn)) else 1
+    played = min(_loop(form, keys, chunk, lanes, quota, kappa, policy, out)[1], most)
     position, drafted, accepted = out[:, :played, :lanes]
     return position, drafted, accepted
 

@@ -175,15 +175,18 @@ def play(
 
 
 def steered_rounds(
-    form: Requests | Urn, keys: np.ndarray, chunk: int, lanes: int, most: int, kappa: int, policy: Policy
+    form: Form, keys: np.ndarray, chunk: int, lanes: int, most: int, kappa: int, policy: Policy
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """As `simspec.kernels.play.steered_rounds`."""
     each = []
     for lane in range(lanes):
         player = Lane(form, keys, chunk, lane, kappa, policy)
-        player.listed = []
-        player.play_request(form, 0)
-        each.append(player.listed[:most])
+        if isinstance(form, (Requests, Urn)):
+            player.listed = []
+            player.play_request(form, 0)
+            each.append(player.listed[:most])
+        else:
+            each.append([(0, player.kappa, player.play_round()) for _ in range(most)])
     out = np.zeros((3, max(map(len, each)), lanes), np.int32)
     out[1] = -1
     for lane, rounds in enumerate(each):

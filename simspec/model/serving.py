@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator
@@ -63,17 +64,30 @@ class Serving(Model):
         """What matters to this policy: at a fixed κ no news count, and all have it anyway."""
         return self if policy.adapts else Serving(batch=self.batch)
 
-    def check(self, policy: Policy) -> None:
-        """Raise `ParameterError` if a key has no effect under this policy."""
-        without = [key for key in self.identity() if key not in self.under(policy).identity()]
-        if without:
-            key, value = without[0], getattr(self, without[0])
-            told = f"{key} = {value:g} has no effect on policy {policy.type}"
-            raise ParameterError(key, f"{told}; allowed: a [policy] that chooses κ, or no {key}").under("serving")
+    def check(self, *policies: Policy) -> None:
+        """Raise `ParameterError` if a key has no effect under any of the policies."""
+        matter = {key for policy in policies for key in self.under(policy).identity()}
+        for key in self.identity():
+            if key not in matter:
+                told = f"{key} = {getattr(self, key):g} has no effect on policy {policies[0].type}"
+                raise ParameterError(key, f"{told}; allowed: a policy that chooses κ, or no {key}").under("serving")
 
     def __str__(self) -> str:
         return ", ".join(f"{key} = {value:g}" for key, value in self.identity().items())
 
+    @staticmethod
+    def of_row(row: Mapping[str, Any]) -> Serving:
+        """The conditions that a row of the estimates tells; files of before there were any tell of none.
+
+        Examples
+        --------
+        >>> print(Serving.of_row({"policy": "heuristic", "serving_delay": 2}))
+        delay = 2
+        """
+        usual = {key: field.default for key, field in Serving.model_fields.items()}
+        return Serving(**{key: type(own)(row.get(f"serving_{key}", own)) for key, own in usual.items()})
+
 
 NORMAL = Serving()
 """Nothing said: every policy is told at once."""
+KEYS = tuple(Serving.model_fields)
