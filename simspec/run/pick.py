@@ -97,7 +97,8 @@ def _names(table: pa.Table, key: str) -> list[NDArray[Any]]:
     if label is not None:
         out.append(values(table, label))
     if key in _NAMED:
-        columns = {name: values(table, name) for name in (key, f"{key}_parameters", f"{key}_label")}
+        served = [name for name in table.column_names if name.startswith("serving_") and key == "policy"]
+        columns = {name: values(table, name) for name in (key, f"{key}_parameters", f"{key}_label", *served)}
         kinds = list(dict.fromkeys(zip(*(column.tolist() for column in columns.values()), strict=True)))
         told = dict(zip(kinds, _NAMED[key]([dict(zip(columns, kind, strict=True)) for kind in kinds]), strict=True))
         out.append(np.array([told[row] for row in zip(*columns.values(), strict=True)], object))

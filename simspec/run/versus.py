@@ -1,7 +1,7 @@
 """Which rows stand against each other where two policies are compared?  Those of the same process, scheme and price.
 
 Simulations that differ by who chooses κ have ids of their own.  Here each side is cut to one policy, and what remains
-gets the name of its question: process and scheme.  All policies met the same random words, so that units are paired.
+gets the name of its question: process, scheme and batch.  All policies met the same words, so that units are paired.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ import numpy as np
 from simspec.model import DatasetError, ParameterError
 from simspec.model.errors import did_you_mean
 from simspec.model.identity import digest
+from simspec.model.serving import KEYS as SERVING
 from simspec.run.best_table import policy_names, process_names, scheme_names
 from simspec.text import kappa_set
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_QUESTION = ["process", "parameters", "label", "scheme", "scheme_parameters"]
+_QUESTION = ["process", "parameters", "label", "scheme", "scheme_parameters", "serving_batch"]
+_WHO = ["policy", "policy_parameters", "policy_label", *(f"serving_{key}" for key in SERVING)]
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Part:
 
 def names_of(points: pd.DataFrame) -> pd.Series:
     """Who chooses κ, for each point, as tables call it; "fixed" where nobody does."""
-    told = policy_names(_records(points[["policy", "policy_parameters", "policy_label"]]))
+    told = policy_names(_records(points[_WHO]))
     return points["policy"].where(points["policy"] == "fixed", told)
 
 
