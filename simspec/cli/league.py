@@ -30,15 +30,13 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         ("--draft-cost", "c_d", 0.1, "cost of one draft token"),
         ("--verify-cost", "c_v", 0.0, "cost of verifying one more token"),
         ("--rollback-cost", "c_r", 0.0, "cost of a round in which a draft is rejected"),
+        ("--switch-cost", "c_switch", 0.0, "more for a round with another κ than the round before (a graph to load)"),
+        ("--wake-cost", "c_wake", 0.0, "more for a round that drafts after a round with κ = 0 (the draft catches up)"),
     ):
         own.add_argument(
             flag, dest=key, type=number, default=usual, metavar="COST",
             help=f"{text}, in plain target steps; default {usual:g}",
         )  # fmt: skip
-    own.add_argument(
-        "--switch-cost", dest="switch", type=number, default=0.0, metavar="COST",
-        help="price of a round with another κ than the round before (a graph to load, a state to rebuild); default 0",
-    )  # fmt: skip
     own.add_argument(
         "--windows", type=whole, default=None, metavar="N", help="rounds of each controller; default 1,000,000"
     )
@@ -53,14 +51,15 @@ def do(args: argparse.Namespace) -> int:
     """Play and print."""
     from simspec.cli.common import print_json, threads_of
     from simspec.model import Cost
+    from simspec.model.cost import CHANGES
     from simspec.run.league import DEFAULT_WINDOWS, league
 
-    cost = Cost(c_d=args.c_d, c_v=args.c_v, c_r=args.c_r)
+    cost = Cost(**{key: getattr(args, key) for key in ("c_d", "c_v", "c_r", *CHANGES)})
     windows = DEFAULT_WINDOWS if args.windows is None else args.windows
-    found = league(cost, windows, args.seed, args.level, threads_of(args), args.switch)
+    found = league(cost, windows, args.seed, args.level, threads_of(args))
     if args.json:
         print_json({"cost": cost.identity(), "windows": windows, "seed": args.seed, "level": args.level,
-                    "switch": args.switch, "places": found.records()})  # fmt: skip
+                    "places": found.records()})  # fmt: skip
     else:
         print(found)
     return 0

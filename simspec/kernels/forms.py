@@ -1,9 +1,9 @@
-"""What can a process be turned into?  Seven integer forms; a process is data, and no kernel knows its name.
+"""What can a process be turned into?  Eight integer forms; a process is data, and no kernel knows its name.
 
 `FreshRow` and `Rows` draw the uncapped run G of a window from one uniform, A = min(G, κ), so the draw depends on
 neither κ nor policy.  `Requests` are rows with a beginning and an end, `Urn` learns from its own outcomes, `Steps`
-moves a hidden state once per draft, `Replay` and `Dense` go through what was measured.  Fresh forms answer every κ from
-one run at the longest.
+moves a hidden state once per draft and `Drawn` once per window, `Replay` and `Dense` go through what was measured.
+Fresh forms answer every κ from one run at the longest.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from simspec.kernels.arithmetic import fine_threshold, threshold
 from simspec.kernels.words import LANES
+from simspec.model.serving import NORMAL, Serving
 
 NOTHING = np.zeros(0, np.int64)
 
@@ -151,6 +152,32 @@ class Steps:
 
 
 @dataclass(frozen=True)
+class Drawn:
+    """Windows whose law is a row of a table; the next row is drawn, given this one and the outcome.
+
+    Attributes
+    ----------
+    thresholds : int64 array (rows, κ)
+        As in `Rows`.
+    moves : int64 array (rows·(2κ + 1), rows)
+        Cumulative thresholds of the next row: for each row κ laws after a rejection behind 0 … κ − 1 accepted drafts,
+        then κ + 1 after a full window of 0 … κ.
+    start : int64 array (rows,)
+        Cumulative thresholds of the lane's first row.
+    """
+
+    thresholds: np.ndarray
+    moves: np.ndarray
+    start: np.ndarray
+
+    def law_after(self, row: int, accepted: int, full: bool) -> np.ndarray:
+        """Cumulative thresholds of the row that follows on an outcome of this one."""
+        longest = self.thresholds.shape[1]
+        out: np.ndarray = self.moves[row * (2 * longest + 1) + (longest if full else 0) + accepted]
+        return out
+
+
+@dataclass(frozen=True)
 class Replay:
     """Measured rounds, one request per lane; nothing is random.
 
@@ -203,7 +230,7 @@ class Dense:
         return Requests(threshold(table), Ends(truncate=self.truncate), along=True, offsets=own - first)
 
 
-Form = FreshRow | Rows | Requests | Urn | Steps | Replay | Dense
+Form = FreshRow | Rows | Requests | Urn | Steps | Drawn | Replay | Dense
 
 
 @dataclass(frozen=True)
@@ -231,6 +258,8 @@ class Policy:
         Whether the pass reads a word per lane and round.
     strict : bool
         Whether a κ out of bounds is an error, instead of being moved to the nearest bound.
+    serving : Serving
+        Under which conditions it runs.
     """
 
     up: int = 0
@@ -244,3 +273,4 @@ class Policy:
     keeps: bool = False
     random: bool = False
     strict: bool = False
+    serving: Serving = NORMAL

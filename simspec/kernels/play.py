@@ -8,18 +8,18 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from simspec.kernels import loop, policy_types
+from simspec.kernels import fields, loop, policy_types
 from simspec.kernels.arithmetic import levels, padded_levels
 from simspec.kernels.cells import count_cells, list_cells
 from simspec.kernels.chain import count_chain
-from simspec.kernels.forms import Dense, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
+from simspec.kernels.forms import Dense, Drawn, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
 from simspec.kernels.grow import count_grown
 from simspec.kernels.lower_schemes import Grown, Machine, SchemeForm, TokenPool
 from simspec.kernels.machine import count_kinds
 from simspec.kernels.policies import RULES
 from simspec.kernels.pool import count_pool
 from simspec.kernels.steps import count_steps
-from simspec.kernels.tally import SUMS, Tally, fold
+from simspec.kernels.tally import SUMS, AtMarks, Tally, fold
 from simspec.kernels.words import LANES
 from simspec.model import ParameterError
 
@@ -28,6 +28,7 @@ _NO_LEVELS = np.zeros(0, np.int32)
 _HOME = np.zeros(LANES, np.int32)
 _NO_URN = np.zeros(0)
 _UNRECORDED = np.zeros((3, 0, LANES), np.int32)
+_NO_MOVES = np.zeros((0, 8), np.int32)
 _NO_MARKS, _NO_SNAPS = np.zeros(0, np.int64), np.zeros((0, 1), np.int32)
 _ROOM = 2**14
 """Rounds per lane for which there is always room; before more are listed they are counted."""
@@ -52,9 +53,10 @@ def play(
     kappa : int
         Draft length; with a policy the first one.
     policy : Policy, optional
-        Default: the same κ in every round.  Forms that move per draft or replay rounds have none.
+        Default: the same κ in every round.  Forms that replay rounds have none, and those that move per draft are
+        first made rows (`simspec.kernels.lower_steered`).
     """
-    if policy is not None and not isinstance(form, (FreshRow, Rows, Requests, Urn, Dense)):
+    if policy is not None and not isinstance(form, (FreshRow, Rows, Drawn, Requests, Urn, Dense)):
         raise TypeError(f"a {type(form).__name__} is played at a fixed κ only")
     if policy is None and isinstance(form, Rows) and form.two_state:
         return _chain(form, keys, chunk, lanes, length, kappa)
@@ -172,23 +174,28 @@ def _loop(
     process, ends = _LOOP_ARGUMENTS[type(form)](form, chunk, lanes, longest)
     own = policy_types.no_policy() if chosen.own is None else policy_types.own_policy(chosen.own)
     rule = policy_types.compiled_rule(RULES[chosen.rule])
-    kind = loop.OWN if chosen.own is not None else loop.FIXED if policy is None else loop.HEURISTIC
-    kind = loop.RULE if chosen.rule else kind
+    kind = fields.OWN if chosen.own is not None else fields.FIXED if policy is None else fields.HEURISTIC
+    kind = fields.RULE if chosen.rule else kind
     numbers = np.array(
         [chosen.up, chosen.down, chosen.lowest, longest, chosen.keeps, chosen.random, chosen.strict], np.int32
     )
     sums, histogram = np.zeros((lanes, len(SUMS)), np.int64), np.zeros((longest + 1, longest + 1), np.int64)
-    discarded, flips = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
-    choice = (np.int32(kappa), kind, numbers, own, rule, chosen.figures, chosen.initial)
-    out = (sums, histogram, discarded, flips, raw, marks, snaps)
+    discarded, flips, wakes = np.zeros((3, LANES), np.int64)
+    conditions = chosen.serving
+    serving = np.array([conditions.delay, conditions.batch, conditions.shares_kappa], np.int32)
+    steps = np.zeros((LANES if conditions.batch > 1 else 0, 2 * (longest + 1)), np.int64)
+    choice = (np.int32(kappa), kind, numbers, own, rule, chosen.figures, chosen.initial, serving)
+    out = (sums, histogram, steps, discarded, flips, wakes, raw, marks, snaps)
     try:
         played = loop.kernel()(keys, chunk, lanes, quota, *process, *ends, *choice, *out)
     except Exception as error:  # only a user's own pass raises
         _play_again(form, keys, chunk, lanes, quota, kappa, chosen, f"{type(error).__name__}: {error}")
     if played < 0:
-        rounds = min(quota, -played) if isinstance(form, (FreshRow, Rows)) else quota
+        rounds = min(quota, -played) if isinstance(form, (FreshRow, Rows, Drawn)) else quota
         _play_again(form, keys, chunk, lanes, rounds, kappa, chosen, f"a κ out of bounds in round {-played}")
-    return Tally(kappa, sums, histogram, flips=flips[:lanes] if policy else flips[:0]), played
+    steered = lanes if policy else 0
+    by_step = steps[:lanes].reshape(-1, longest + 1, 2)
+    return Tally(kappa, sums, histogram, flips=flips[:steered], wakes=wakes[:steered], steps=by_step), played
 
 
 def _play_again(
@@ -204,29 +211,36 @@ def _play_again(
 def steered_rounds(
     form: Form, keys: np.ndarray, chunk: int, lanes: int, most: int, kappa: int, policy: Policy
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-    """Position, drafts and accepted length of the rounds of one request per lane, (rounds, lanes) each; −1: none."""
+    """Position, drafts and accepted length of the rounds of one request per lane, (rounds, lanes) each; −1: none.
+
+    Without requests, of the first ``most`` rounds, all at position 0.
+    """
     out = np.empty((3, most, LANES), np.int32)
-    played = min(_loop(form, keys, chunk, lanes, 1, kappa, policy, out)[1], most)
+    quota = most if isinstance(form, (FreshRow, Rows, Drawn)) else 1
+    played = min(_loop(form, keys, chunk, lanes, quota, kappa, policy, out)[1], most)
     position, drafted, accepted = out[:, :played, :lanes]
     return position, drafted, accepted
 
 
 def counts_at(
-    form: Form, keys: np.ndarray, chunk: int, marks: np.ndarray, kappa: int, policy: Policy
-) -> np.ndarray:  # fmt: skip
-    """``out[mark, lane, drafted, accepted]`` = rounds of the lane among the first ``marks[mark]``, for 64 lanes."""
+    form: Form, keys: np.ndarray, chunk: int, marks: np.ndarray, kappa: int, policy: Policy, lanes: int = LANES
+) -> AtMarks:  # fmt: skip
+    """What each of ``lanes`` lanes has after its first ``marks[mark]`` rounds, or requests if the form has them."""
     width = max(kappa, policy.highest) + 1
-    snaps = np.zeros((len(marks), LANES * width * width), np.int32)
-    _loop(form, keys, chunk, LANES, int(marks[-1]), kappa, policy, marks=marks, snaps=snaps)
-    return snaps.reshape(len(marks), LANES, width, width)
+    cells = width * width
+    snaps = np.zeros((len(marks), LANES * (cells + 3)), np.int32)
+    _loop(form, keys, chunk, lanes, int(marks[-1]), kappa, policy, marks=marks, snaps=snaps)
+    counts, *beside = np.split(snaps, [LANES * (cells + more) for more in range(3)], axis=1)
+    shaped = counts.reshape(len(marks), LANES, width, width)
+    return AtMarks(shaped[:, :lanes], *(own[:, :lanes] for own in beside))
 
 
 def _row_arguments(
     thresholds: np.ndarray, walk: int, start: np.ndarray = _NO_LEVELS, follow: Any = None, offsets: np.ndarray = _HOME,
-    classes: np.ndarray = _NO_LEVELS,
+    classes: np.ndarray = _NO_LEVELS, moves: np.ndarray = _NO_MOVES,
 ) -> tuple[Any, ...]:  # fmt: skip
     on_reject, on_full = (np.ascontiguousarray(x, np.int32) for x in follow or (_NO_LEVELS, _NO_LEVELS))
-    return padded_levels(thresholds, _NEVER), walk, on_reject, on_full, start, offsets, classes, _NO_URN
+    return padded_levels(thresholds, _NEVER), walk, on_reject, on_full, moves, start, offsets, classes, _NO_URN
 
 
 _ENDLESS = (_NO_LEVELS, _NO_LEVELS, 0)
@@ -234,12 +248,19 @@ _ENDLESS = (_NO_LEVELS, _NO_LEVELS, 0)
 
 def _fresh(form: FreshRow, chunk: int, lanes: int, longest: int) -> Any:
     coarse = form.cells * 2**20 + (form.lows >> np.uint64(32)).astype(np.int64)
-    return _row_arguments(coarse[None, :longest], loop.KEEP), _ENDLESS
+    return _row_arguments(coarse[None, :longest], fields.KEEP), _ENDLESS
 
 
 def _carried(form: Rows, chunk: int, lanes: int, longest: int) -> Any:
     start = levels(form.start[:-1])
-    return _row_arguments(form.thresholds, loop.CARRY, start, (form.on_reject, form.on_full)), _ENDLESS
+    return _row_arguments(form.thresholds, fields.CARRY, start, (form.on_reject, form.on_full)), _ENDLESS
+
+
+def _drawn(form: Drawn, chunk: int, lanes: int, longest: int) -> Any:
+    if form.thresholds.shape[1] < longest:
+        raise ValueError(f"rows for {form.thresholds.shape[1]} drafts are played at {longest}")
+    moves = padded_levels(form.moves, _ALWAYS)
+    return _row_arguments(form.thresholds, fields.DRAWN, levels(form.start[:-1]), moves=moves), _ENDLESS
 
 
 def _requests(form: Requests, chunk: int, lanes: int, longest: int) -> Any:
@@ -248,14 +269,14 @@ def _requests(form: Requests, chunk: int, lanes: int, longest: int) -> Any:
         own = np.minimum(np.arange(LANES), lanes - 1)
         offsets = form.offsets[own].astype(np.int32)
         lengths = np.diff(form.offsets)[own].astype(np.int32)
-    walk = loop.ALONG if form.along else loop.KEEP
+    walk = fields.ALONG if form.along else fields.KEEP
     process = _row_arguments(form.thresholds, walk, offsets=offsets, classes=levels(form.classes))
     return process, _ends(form, lengths)
 
 
 def _urn(form: Urn, chunk: int, lanes: int, longest: int) -> Any:
     nothing = np.zeros((1, 8), np.int64)
-    process = (*_row_arguments(nothing, loop.KEEP)[:-1], np.array([form.alpha, form.rho]))
+    process = (*_row_arguments(nothing, fields.KEEP)[:-1], np.array([form.alpha, form.rho]))
     return process, _ends(form, np.full(LANES, form.ends.tokens, np.int32))
 
 
@@ -308,6 +329,7 @@ def _replay_rounds(form: Replay, chunk: int, lanes: int, kappa: int) -> np.ndarr
 _LOOP_ARGUMENTS: dict[type, Callable[..., Any]] = {
     FreshRow: _fresh,
     Rows: _carried,
+    Drawn: _drawn,
     Requests: _requests,
     Urn: _urn,
     Dense: _dense,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import overload
+from typing import NamedTuple, overload
 
 import numpy as np
 
@@ -26,12 +26,19 @@ class Tally:
         ``histogram[drafted, accepted]`` = number of rounds.
     flips : int64 array (lanes,)
         Rounds that asked for another κ than the round before; empty where κ never changes.
+    wakes : int64 array (lanes,)
+        Rounds that drafted in a request whose last round had κ = 0; likewise.
+    steps : int64 array (lanes, kappa + 1, 2)
+        Rounds of each lane by the step that its batch made: most drafts of any lane, and whether any lane rejected; no
+        rows where requests are served alone.
     """
 
     kappa: int
     sums: np.ndarray
     histogram: np.ndarray
     flips: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), kw_only=True)
+    wakes: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), kw_only=True)
+    steps: np.ndarray = field(default_factory=lambda: np.zeros((0, 1, 2), np.int64), kw_only=True)
 
     def total(self, name: str) -> int:
         """Sum of one column of `SUMS` over all lanes."""
@@ -46,6 +53,23 @@ class Tally:
         """Rounds by accepted length, 0 … κ."""
         counts: np.ndarray = self.histogram.sum(axis=0)
         return counts
+
+
+class AtMarks(NamedTuple):
+    """What lanes have at some marks of their way.
+
+    Attributes
+    ----------
+    counts : int32 array (marks, lanes, κ + 1, κ + 1)
+        Rounds so far by (drafted, accepted).
+    flips, wakes, discarded : int32 array (marks, lanes)
+        As in `Tally`, so far; and tokens emitted past the ends of requests.
+    """
+
+    counts: np.ndarray
+    flips: np.ndarray
+    wakes: np.ndarray
+    discarded: np.ndarray
 
 
 class Folded(Sequence[Tally]):

@@ -5,8 +5,8 @@ xoshiro256++ generators; word w of the state of generator j is the splitmix64 fi
 j + 1)``, so generators of one process never share a state word.  One step of all 32 yields 64 words of 32 bits, low
 half before high half: lane l reads half l mod 2 of generator l div 2.  Word 0 of a lane draws its first state, word
 r + 1 serves round r.  Words asked for now and then (the low bits of a window, the start of a request) are splitmix64
-at an address under ``key[4]``, those of a random policy under ``key[5]``.  Nothing knows of threads,
-workers, κ, policies or costs.
+at an address under ``key[4]``, those of a random policy under ``key[5]``, those that draw the next row of a lane under
+``key[6]``.  Nothing knows of threads, workers, κ, policies or costs.
 """
 
 from __future__ import annotations
@@ -106,3 +106,9 @@ def word_of(base, index):
 def policy_word(keys, lane, number):
     """The word that a random policy reads in round ``number`` of a lane, counted over all chunks, 64 bits."""
     return mix(mix(keys[5] + _U(GOLD) * _U(lane + 1)) + _U(GOLD) * _U(number + 1))
+
+
+@njit
+def row_word(keys, lane, number):
+    """The word that draws the row after round ``number`` of a lane, counted over all chunks, 64 bits."""
+    return mix(mix(keys[6] + _U(GOLD) * _U(lane + 1)) + _U(GOLD) * _U(number + 1))

@@ -9,6 +9,9 @@ from pydantic import Field, model_validator
 from simspec.model.base import Model, NonNegative, Positive
 from simspec.model.errors import ParameterError
 
+CHANGES = ("c_switch", "c_wake")
+"""Prices of rounds that differ from the round before: nothing at a fixed κ."""
+
 
 class Cost(Model):
     """Cost of one round of κ drafts: c0 + κ(c_d + c_v) + c_r·1[A < κ], in plain target steps.
@@ -25,6 +28,10 @@ class Cost(Model):
         Paid once per round that rejects a draft, ≥ 0.
     off : float
         Cost per token when speculation is switched off altogether, > 0.  1 unless the engine's own loop is dearer.
+    c_switch : float
+        Paid by a round that asks for another κ than the round before (a graph to load), ≥ 0.  A fixed κ never pays it.
+    c_wake : float
+        Paid by a round that drafts after a round with κ = 0 (the draft model reads what it has missed), ≥ 0.
     draft_table : list of float
         Instead of c_d: entry κ is the cost of drafting κ tokens (block drafters), from κ = 0.
     verify_table : list of float
@@ -43,6 +50,12 @@ class Cost(Model):
     c_v: NonNegative = Field(default=0.0, description="verifying one more token, in plain target steps")
     c_r: NonNegative = Field(default=0.0, description="a round with a rejection, in plain target steps")
     off: Positive = Field(default=1.0, description="one token without speculation, in plain target steps")
+    c_switch: NonNegative = Field(
+        default=0.0, description="a round that asks for another κ than the round before, in plain target steps"
+    )
+    c_wake: NonNegative = Field(
+        default=0.0, description="a round that drafts after a round with κ = 0, in plain target steps"
+    )
     draft_table: tuple[NonNegative, ...] | None = Field(default=None, description="cost of drafting 0, 1, 2, … tokens")
     verify_table: tuple[Positive, ...] | None = Field(
         default=None, description="cost of a target pass of width 1, 2, …"
@@ -123,6 +136,31 @@ class Cost(Model):
         """c0, c_d, c_v, c_r and off."""
         return {key: getattr(self, key) for key in ("c0", "c_d", "c_v", "c_r", "off")}
 
+    def of_changes(self) -> dict[str, float]:
+        """c_switch and c_wake: what only a policy pays that changes κ."""
+        return {key: getattr(self, key) for key in CHANGES}
+
+    @property
+    def changes_are_free(self) -> bool:
+        """Whether a change of κ costs nothing."""
+        return not any(self.of_changes().values())
+
+    def without_changes(self) -> Cost:
+        """The same prices with changes of κ for nothing: what rounds of a fixed κ pay.
+
+        Examples
+        --------
+        >>> print(Cost(c_d=0.1, c_switch=0.05).without_changes())
+        c0 = 1, c_d = 0.1, c_v = 0, c_r = 0, off = 1
+        """
+        return self if self.changes_are_free else self.changed(**dict.fromkeys(CHANGES, 0.0))
+
+    def check_changes_are_free(self, what: str) -> None:
+        """Raise `ParameterError` unless changes of κ cost nothing, since ``what`` does not price them."""
+        for key, value in self.of_changes().items():
+            if value:
+                raise ParameterError(f"cost.{key}", f"cost.{key} = {value:g} is not priced by {what}; allowed: 0")
+
     def tables(self) -> dict[str, Any]:
         """The tables that are given."""
         return {
@@ -130,8 +168,12 @@ class Cost(Model):
         }
 
     def identity(self) -> dict[str, Any]:
-        return self.numbers() | self.tables()
+        return self.numbers() | self._priced_changes() | self.tables()
+
+    def _priced_changes(self) -> dict[str, float]:
+        """Left out where they are 0: such a cost is the same one as before there were any."""
+        return {key: value for key, value in self.of_changes().items() if value}
 
     def __str__(self) -> str:
-        words = [f"{key} = {value:g}" for key, value in self.numbers().items()]
+        words = [f"{key} = {value:g}" for key, value in (self.numbers() | self._priced_changes()).items()]
         return ", ".join(words + [f"{key} of {len(value)} entries" for key, value in self.tables().items()])

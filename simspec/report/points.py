@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from simspec import theory
 from simspec.model import Cost, Process, Processes, SimspecError
+from simspec.model.cost import CHANGES
 from simspec.model.policies import Policies
+from simspec.model.serving import Serving
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,12 +135,13 @@ class Point:
         kind, label = first.get("policy"), first.get("policy_label")
         if not isinstance(kind, str) or kind == "fixed":
             return ""
+        served = [f"{key} = {value:g}" for key, value in Serving.of_row(first).identity().items()]
         if isinstance(label, str) and label:
-            return label
+            return " ".join([label, *served])
         own, fields = json.loads(first.get("policy_parameters") or "{}"), Policies.fields(kind)
         usual = {key: list(x.default) if isinstance(x.default, tuple) else x.default for key, x in fields.items()}
         told = {key: value for key, value in own.items() if key not in ("cost", "code") and value != usual.get(key)}
-        return " ".join([kind, *(f"{key} = {_short(value)}" for key, value in told.items())])
+        return " ".join([kind, *(f"{key} = {_short(value)}" for key, value in told.items()), *served])
 
     def _with_scheme(self, text: str) -> str:
         return "; ".join([text, *(own for own in (self.scheme, self.policy) if own)])
@@ -152,11 +155,12 @@ class Point:
     def price(self) -> str:
         """The costs that are not at their default; the draft cost always."""
         usual, own, tables = Cost().numbers(), self.cost.numbers(), self.cost.tables()
+        own |= {key: value for key, value in self.cost.of_changes().items() if value}
         replaced = {"c_d": "draft_table", "c0": "verify_table"}
         words = [
             f"{key} = {own[key]:g}"
             for key in own
-            if (key == "c_d" or own[key] != usual[key]) and replaced.get(key) not in tables
+            if (key == "c_d" or own[key] != usual.get(key)) and replaced.get(key) not in tables
         ]
         return ", ".join(words + [f"{key} of {len(value)} entries" for key, value in tables.items()])
 
@@ -215,6 +219,7 @@ def _point(rows: list[dict[str, Any]]) -> Point:
     rows = sorted(rows, key=lambda row: int(row["kappa"]))
     first = rows[0]
     prices: dict[str, Any] = {key: float(first[key]) for key in Cost().numbers()}
+    prices |= {key: float(first.get(key, 0.0)) for key in CHANGES}  # files of before there were any hold none
     cost = Cost(**prices, **json.loads(first.get("cost_tables", "{}")))
     ids = str(first["point_id"]), str(first["simulation_id"])
     return Point(*ids, str(first["process"]), str(first["label"] or ""), json.loads(first["parameters"]), cost, rows)

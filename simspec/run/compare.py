@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from simspec.kernels.tally import SUMS
 from simspec.model import Cost, DatasetError, ParameterError, Processes, Schemes, SimspecError, Simulation
+from simspec.model.cost import CHANGES
+from simspec.model.serving import Serving
 from simspec.run.comparison import Comparison, LeftOut, Row
 from simspec.run.dataset import Dataset
 from simspec.run.lawful import UNKNOWN
@@ -79,7 +81,8 @@ class Matching:
                 self.names[row["simulation_id"]] = _name(row)
         self.points = one.points[one.points.index.isin(two.points.index)]
         plain = (self.points["scheme"] == "chain") & (self.points["scheme_parameters"] == "{}")  # priced by its sums
-        self._by_kind = ~plain | (self.points["cost_tables"] != "{}")
+        paid = (self.points[list(CHANGES)] > 0.0).any(axis=1) & (self.points["policy"] != "fixed")  # not in the sums
+        self._by_kind = ~plain | (self.points["cost_tables"] != "{}") | paid
         self.frames: list[dict[str, Any]] = []
         self.pairs: list[dict[str, Any]] = []
         self.plans: list[tuple[stats.Moments, stats.Moments, NDArray[np.int64]]] = []
@@ -150,7 +153,7 @@ class Matching:
                 yield ids, a.take(enough), b.take(enough)
 
     def _stored_prices(self, parts: tuple[tuple[Path, ...], tuple[Path, ...]], ids: list[str]) -> None:
-        """Compare prices that are those of kinds of rounds, or of entries of a table, by their stored intervals."""
+        """Compare prices of kinds of rounds, of entries of a table, or of changes of κ by their stored intervals."""
         points = self.points.index[self.points["simulation_id"].isin(ids) & self._by_kind]
         if points.empty:
             return
@@ -247,10 +250,12 @@ def _name(row: Any) -> str:
     try:
         process = Processes.make(type=row["process"], label=row["label"], **json.loads(row["parameters"]))
         scheme = Schemes.make(type=row["scheme"], **json.loads(row["scheme_parameters"]))
-        return f"{row['scheme_label']}: {Simulation(process, scheme)}".removeprefix(": ")
+        served = Serving.of_row(row)
+        own = f"{row['scheme_label']}: {Simulation(process, scheme)}".removeprefix(": ")
+        return f"{own}, {served}" if served.identity() else own
     except (SimspecError, ValueError, TypeError):  # of a process this version does not know
         return f"{row['label'] or row['process']} {row['simulation_id'][:12]}"
 
 
 def _cost_name(row: Any) -> str:
-    return ", ".join(f"{key} = {row[key]:g}" for key in COST)
+    return ", ".join(f"{key} = {row[key]:g}" for key in COST if key not in CHANGES or row[key])

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simspec.model import DatasetError, ParameterError, Scenario, Scheme
+from simspec.model.cost import CHANGES
 from simspec.run.best_table import PRICES, best_table
-from simspec.run.columns import rows_of, values
+from simspec.run.columns import column, rows_of, values
 from simspec.run.rounds import read_rounds
 from simspec.run.schema import SCHEMA_VERSION, TABLES
 from simspec.run.store import MANIFEST
@@ -136,16 +137,16 @@ class Dataset:
         """One row per point: the row of κ*, with ``indistinguishable_kappas`` and ``within_2pct_kappas``."""
         positions, sets = self._best_rows
         rows: pd.DataFrame = self._estimates_table.take(positions).to_pandas()
-        for name, column in sets.items():
-            rows[name] = column
+        for name, own in sets.items():
+            rows[name] = own
         return rows
 
     def best_records(self, most: int | None = None) -> list[dict[str, Any]]:
         """The first rows of `best` as plain Python values, read without pandas; all of them by default."""
         positions, sets = self._best_rows
         records = rows_of(self._estimates_table, positions[:most])
-        for name, column in sets.items():
-            for record, kappas in zip(records, column[:most], strict=True):
+        for name, own in sets.items():
+            for record, kappas in zip(records, own[:most], strict=True):
                 record[name] = kappas
         return records
 
@@ -256,15 +257,22 @@ def _read_part(file: Path, schema: pa.Schema) -> pa.Table:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(file) as opened:
-        stored = opened.schema_arrow
+        stored, rows = opened.schema_arrow, opened.metadata.num_rows
         if [field.name for field in schema if field.name in stored.names] == stored.names and all(
             schema.field(field.name).type == field.type for field in stored
         ):
             columns = dict(zip(stored.names, opened.read().columns, strict=True))
-            rows = opened.metadata.num_rows
             every = [columns.get(field.name, pa.nulls(rows, field.type)) for field in schema]
-            return pa.Table.from_arrays(every, schema=schema)
-    return pq.read_table(file, schema=schema)
+            return _with_prices(pa.Table.from_arrays(every, schema=schema), stored.names)
+    return _with_prices(pq.read_table(file, schema=schema), stored.names)
+
+
+def _with_prices(table: pa.Table, stored: list[str]) -> pa.Table:
+    """A file of before changes of κ had a price says 0 of it."""
+    for place, field in enumerate(table.schema):
+        if field.name in CHANGES and field.name not in stored:
+            table = table.set_column(place, field, column(np.zeros(table.num_rows), field.type))
+    return table
 
 
 def read(path: str | Path) -> Dataset:

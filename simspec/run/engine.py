@@ -18,12 +18,13 @@ from simspec.kernels import lower
 from simspec.kernels.draw import draw_runs
 from simspec.kernels.forms import Form, FreshRow, Steps
 from simspec.kernels.jit import DISABLED
-from simspec.kernels.lower_policies import policy_form
 from simspec.kernels.lower_schemes import KindTally, SchemeForm, join_kinds, scheme_form, tally_of
+from simspec.kernels.lower_steered import steered_form
 from simspec.kernels.tally import Folded, Tally
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import ParameterError, Process, SimspecError, Simulation, Trace
 from simspec.run.layout import Layout, layout
+from simspec.run.plans import steering
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
 from simspec.run.traces import trace_form, trace_layout
@@ -120,7 +121,8 @@ def _play_scheme(job: Job, kappa: int, chunks: list[int]) -> KindTally:
 def _play_policy(job: Job, chunks: list[int]) -> Tally:
     """Rounds between which a policy chooses κ; the tally is called by the longest one that it may choose."""
     plan, policy = job.layout, job.simulation.policy
-    rows, (steer, first) = form_of(job.process, policy.longest), policy_form(policy)
+    rows = steered_form_of(job.process, policy.longest)
+    steer, first = steering(job.process, policy, job.simulation.serving)
     played = [players().play(rows, job.keys, c, plan.lanes_of(c), plan.length, first, steer) for c in chunks]
     return replace(join(played), kappa=policy.longest)
 
@@ -149,6 +151,11 @@ def form_of(process: Process, kappa: int) -> Form:
     return trace_form(process, kappa) if isinstance(process, Trace) else lower.form(process, kappa)
 
 
+def steered_form_of(process: Process, longest: int) -> Form:
+    """The same where a policy chooses κ: a window has a law when it starts."""
+    return trace_form(process, longest) if isinstance(process, Trace) else steered_form(process, longest)
+
+
 def _play_each(job: Job, form: Form, kappa: int, chunks: list[int]) -> Tally:
     plan, keys = job.layout, job.keys
     return join([players().play(form, keys, chunk, plan.lanes_of(chunk), plan.length, kappa) for chunk in chunks])
@@ -160,8 +167,8 @@ def join(parts: Sequence[Tally]) -> Tally:
     if kinds:
         return join_kinds(kinds)
     histogram = np.sum([t.histogram for t in parts], axis=0)
-    flips = np.concatenate([t.flips for t in parts])
-    return Tally(parts[0].kappa, np.concatenate([t.sums for t in parts]), histogram, flips=flips)
+    flips, wakes = (np.concatenate([getattr(t, name) for t in parts]) for name in ("flips", "wakes"))
+    return Tally(parts[0].kappa, np.concatenate([t.sums for t in parts]), histogram, flips=flips, wakes=wakes)
 
 
 def merge(parts: Sequence[Sequence[Tally]]) -> Sequence[Tally]:

@@ -28,7 +28,8 @@ from simspec.model.policies import (
 )
 from simspec.run.engine import Job, run_jobs
 from simspec.stats.counts import Counts
-from simspec.stats.intervals import ratio, student
+from simspec.stats.intervals import student
+from simspec.stats.point import speedups
 from simspec.text import table
 
 LONGEST = 8
@@ -101,7 +102,7 @@ def controllers(process: Process, cost: Cost) -> dict[str, Policy]:
         "gate .3": Gate(first=4, highest=LONGEST, keeps=True),
     }
     if isinstance(process, Drift):
-        plan = theory.optimal_plan(process, cost, LONGEST).kappas
+        plan = theory.optimal_plan(process, cost.without_changes(), LONGEST).kappas
         own["knows α by position"] = Schedule(kappas=tuple(int(kappa) for kappa in plan))
     return {name: policy.told((cost,)) for name, policy in own.items()}
 
@@ -155,14 +156,11 @@ class League:
     places : list of Place
     cost : Cost
     windows, seed : int
-    level, switch : float
+    level : float
     """
 
-    def __init__(
-        self, places: Sequence[Place], cost: Cost, windows: int, seed: int, level: float, switch: float = 0.0
-    ) -> None:  # fmt: skip
+    def __init__(self, places: Sequence[Place], cost: Cost, windows: int, seed: int, level: float) -> None:
         self.places, self.cost, self.windows, self.seed, self.level = list(places), cost, windows, seed, level
-        self.switch = switch
 
     def records(self) -> list[dict[str, object]]:
         """One plain dictionary per place."""
@@ -178,8 +176,7 @@ class League:
         rows += [[name, *(_shown(cell.get((name, x))) for x in where)] for name in who]
         widest = max(place.gain_half for place in self.places)
         told = [
-            f"{self.cost}{f', a change of κ {self.switch:g}' if self.switch else ''}; κ from 1 to {LONGEST}; "
-            f"{self.windows:,} rounds each, seed {self.seed}",
+            f"{self.cost}; κ from 1 to {LONGEST}; {self.windows:,} rounds each, seed {self.seed}",
             "",
             table(["gain over it in %", *where], rows),
             "",
@@ -198,14 +195,15 @@ def _shown(place: Place | None) -> str:
 
 def league(
     cost: Cost | None = None, windows: int = DEFAULT_WINDOWS, seed: int = 1, level: float = 0.95,
-    threads: int | None = None, switch: float = 0.0,
+    threads: int | None = None,
 ) -> League:  # fmt: skip
     """Play every controller in all surroundings.
 
     Parameters
     ----------
     cost : Cost, optional
-        Prices of the rounds, known to the controllers that read prices; default c_d = .1.
+        Prices of the rounds, known to the controllers that read prices, and of changes of κ, of which they do not
+        know; default c_d = .1.
     windows : int
         Rounds of each controller in each of the surroundings.
     seed : int
@@ -214,9 +212,6 @@ def league(
         Confidence level of the intervals.
     threads : int, optional
         Changes no number.
-    switch : float
-        Price of a round that asks for another κ than the round before, in plain target steps; controllers do not know
-        of it.
 
     Returns
     -------
@@ -236,8 +231,6 @@ def league(
     """
     if windows < 1:
         raise ParameterError("windows", f"windows = {windows} is out of range; allowed: windows ≥ 1")
-    if not 0.0 <= switch < np.inf:
-        raise ParameterError("switch", f"switch = {switch:g} is out of range; allowed: 0 ≤ switch, finite")
     cost = Cost(c_d=0.1) if cost is None else cost
     places = []
     for where, process in surroundings().items():
@@ -245,15 +238,13 @@ def league(
         own = controllers(process, cost)
         jobs = [Job(Simulation(process, policy=policy), (policy.longest,), windows, seed) for policy in own.values()]
         for name, (_, (tally,)) in zip(own, run_jobs(jobs, threads), strict=True):
-            places.append(_place(where, name, tally, best, cost, level, switch))
-    return League(places, cost, windows, seed, level, switch)
+            places.append(_place(where, name, tally, best, cost, level))
+    return League(places, cost, windows, seed, level)
 
 
-def _place(
-    where: str, name: str, tally: Tally, best: theory.Optimum, cost: Cost, level: float, switch: float
-) -> Place:  # fmt: skip
+def _place(where: str, name: str, tally: Tally, best: theory.Optimum, cost: Cost, level: float) -> Place:
     counts = Counts.of([tally], fresh=False)
-    speed = ratio(counts.by_unit("tokens"), counts.cost_by_unit(cost) + switch * tally.flips, counts.weight)
+    speed = speedups(counts, cost)
     rounds = tally.total("n")
     return Place(
         surrounding=where,

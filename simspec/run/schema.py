@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 WHOLE_CHUNK = -1
 """The lane of a row that holds a whole chunk, since its windows are independent."""
@@ -93,11 +93,14 @@ ESTIMATES = _schema(
         ("policy", _WORD, "who chooses κ: fixed, heuristic, rolling, …"),
         ("policy_parameters", _WORD, "all parameters of the policy as canonical JSON; {} for a fixed κ"),
         ("policy_label", _WORD, "the label given to the policy in the scenario"),
+        ("serving_delay", pa.int16(), "rounds that news take to reach the policy; 0 where nothing was said"),
         ("c0", pa.float64(), "cost of the target pass of a round, in plain target steps"),
         ("c_d", pa.float64(), "cost of one draft token"),
         ("c_v", pa.float64(), "cost of verifying one more token"),
         ("c_r", pa.float64(), "cost of a round with a rejection"),
         ("off", pa.float64(), "cost of one token without speculation"),
+        ("c_switch", pa.float64(), "cost of a round that asks for another κ than the round before"),
+        ("c_wake", pa.float64(), "cost of a round that drafts after a round with κ = 0"),
         ("cost_tables", _WORD, "draft_table and verify_table as canonical JSON; {} without"),
         (
             "kappa",

@@ -10,13 +10,16 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simspec.kernels.tally import SUMS
 from simspec.model import DatasetError
+from simspec.model.cost import CHANGES
+from simspec.model.serving import KEYS as SERVING
+from simspec.model.serving import Serving
 from simspec.run.comparison import LeftOut
 from simspec.run.dataset import Dataset, read
 from simspec.run.lawful import law_of, moments_of
@@ -29,7 +32,7 @@ from simspec.theory.scheme_means import SchemeLaw
 if TYPE_CHECKING:
     import pandas as pd
 
-COST = ["c0", "c_d", "c_v", "c_r", "off"]
+COST = ["c0", "c_d", "c_v", "c_r", "off", *CHANGES]
 _SUMS = [name if name == "n" else f"sum_{name}" for name in SUMS]
 _N = SUMS.index("n")
 _UNIT = ["kappa", "chunk", "lane"]
@@ -45,8 +48,22 @@ _WORDS = [
     "scheme",
     "scheme_parameters",
     "scheme_label",
+    "policy",
+    "policy_parameters",
+    "policy_label",
+    *(f"serving_{key}" for key in SERVING),
 ]
-_OF_BEFORE = {"method": "simulate", "scheme": "chain", "scheme_parameters": "{}", "scheme_label": ""}
+_OF_BEFORE: dict[str, Any] = {
+    "method": "simulate",
+    "scheme": "chain",
+    "scheme_parameters": "{}",
+    "scheme_label": "",
+    "policy": "fixed",
+    "policy_parameters": "{}",
+    "policy_label": "",
+    **{f"serving_{key}": field.default for key, field in Serving.model_fields.items()},
+    **dict.fromkeys(CHANGES, 0.0),
+}
 """Columns that files of before there were several lack, and what they would say."""
 _POINT = [*_WORDS, *COST, "cost_tables"]
 

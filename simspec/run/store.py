@@ -21,7 +21,7 @@ from simspec.run.tables import Block, chunk_table, count_table, estimate_table
 MANIFEST = "manifest.json"
 ROW_GROUP = 262_144
 TEMPORARY = ".tmp"
-REPEATING = {"alpha", "rho", "c0", "c_d", "c_v", "c_r", "off", "level"}
+REPEATING = {"alpha", "rho", "c0", "c_d", "c_v", "c_r", "off", "c_switch", "c_wake", "level"}
 """Fractions of which a table holds few; in other columns of fractions a dictionary would be looked for in vain."""
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simspec.kernels.lower_policies import policy_form
 from simspec.kernels.words import LANES
 from simspec.model import Cost, Drift, ParameterError, Simulation
 from simspec.model.policies import Policy
 from simspec.run.engine import Job, form_of, players
+from simspec.run.plans import steering
 from simspec.stats.intervals import student
 from simspec.text import table
 
@@ -113,7 +113,7 @@ def trajectory(
     simulation = Simulation(process, policy=policy)
     simulation.check((policy.longest,), [cost])
     job = Job(simulation, (policy.longest,), 1, seed)
-    rows, (steer, first) = form_of(process, policy.longest), policy_form(policy)
+    rows, (steer, first) = form_of(process, policy.longest), steering(process, policy)
     bins = -(-process.n_tokens // stretch)
     rounds, drafts, squares = (np.zeros((chunks, bins)) for _ in range(3))
     for chunk in range(chunks):

@@ -49,6 +49,8 @@ class Counts:
         What the rounds of a scheme were, where it is no chain; cells are then kinds.
     steps_of : callable
         Draft steps of a chain of so many drafts.
+    flips : int64 array (…, κ, units), optional
+        Rounds of each unit that asked for another κ than the round before; None where κ never changes.
     """
 
     kappas: tuple[int, ...]
@@ -60,6 +62,7 @@ class Counts:
     fresh: bool
     kinds: Kinds | None = None
     steps_of: Callable[[int], int] = int
+    flips: Ints | None = None
 
     @staticmethod
     def of(tallies: Sequence[Tally], fresh: bool) -> Counts:
@@ -77,7 +80,9 @@ class Counts:
         kinds = None if many.kinds is None else replace(many.kinds, by_unit=many.kinds.by_unit[lead])
         weight = many.weight[(*lead, 0)]
         rounds = many.rounds[lead]
-        return Counts(many.kappas, many.sums[lead], weight, many.drafted, many.accepted, rounds, fresh, kinds)
+        flips = None if many.flips is None else many.flips[lead]
+        own = many.kappas, many.sums[lead], weight, many.drafted, many.accepted, rounds, fresh
+        return Counts(*own, kinds, flips=flips)
 
     @staticmethod
     def stack(simulations: Sequence[Sequence[Tally]], fresh: bool) -> Counts:
@@ -91,7 +96,9 @@ class Counts:
             kinds = Kinds.of(simulations)
             return Counts(kappas, sums, one, kinds.drafted, kinds.accepted, kinds.by_unit.sum(axis=-2), fresh, kinds)
         drafted, accepted, rounds = _cells(simulations)
-        return Counts(kappas, sums, one, drafted, accepted, rounds, fresh)
+        changes = all(t.flips.size for own in simulations for t in own)
+        flips = np.stack([[t.flips for t in own] for own in simulations])[:, None] if changes else None
+        return Counts(kappas, sums, one, drafted, accepted, rounds, fresh, flips=flips)
 
     @staticmethod
     def windows(kappas: tuple[int, ...], runs: Ints) -> Counts:
@@ -161,7 +168,13 @@ class Counts:
             # rounds cut short save in proportion to the drafts they lack: exact in total, per unit if cost is linear
             saved = ((full[..., None] - price.base[..., self.drafted]) * self.rounds).sum(axis=-1)
             spent = spent - (saved / np.where(missing > 0, missing, 1.0))[..., None] * lacking
-        return np.asarray(spent + price.c_r[..., None, None] * self.by_unit("rejected"))
+        return np.asarray(spent + price.c_r[..., None, None] * self.by_unit("rejected") + self.change_costs(price))
+
+    def change_costs(self, price: Prices) -> Floats:
+        """What changes of κ cost the rounds of each unit, (…, costs, κ, units); 0 where κ never changes."""
+        if self.flips is None:
+            return np.zeros((1, 1))
+        return np.asarray(price.c_switch[..., None, None] * self.flips)
 
     @functools.cached_property
     def _rare(self) -> dict[float, Rare]:

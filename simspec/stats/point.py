@@ -115,7 +115,9 @@ def priced_estimates(counts: Counts, cost: Cost | Prices, level: float) -> dict[
     _put(out, "mean_round_cost", spent.value, np.maximum(t * spent.error, c_r * rare.rejection), 0.0, np.inf)
     spare = _spare(speed, spent, rare, c_r)
     _put(out, "speedup", speed.value, np.maximum(t * speed.error, spare), 0.0, np.inf)
-    out.update(round_quantiles(counts.cell_costs(price), counts.cell_tokens, counts.rounds))
+    by_round = round_quantiles(counts.cell_costs(price), counts.cell_tokens, counts.rounds)
+    changed = counts.change_costs(price).sum(axis=-1) > 0.0  # by round it is not counted which of them paid for it
+    out.update({name: np.where(changed, np.nan, value) for name, value in by_round.items()})
     if counts.fresh:  # a unit is a round
         out.update({f"unit_token_cost_p{s:02d}": out[f"round_token_cost_p{s:02d}"] for s in TOKEN_COST_QUANTILES})
     else:

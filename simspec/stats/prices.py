@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -19,7 +19,7 @@ class Prices:
     ----------
     base : float array (…, longest draft + 1)
         Cost of a round by drafts, without rollback.
-    c_r, off : float array (…)
+    c_r, off, c_switch, c_wake : float array (…)
     draft, verify : float array (…, longest draft + 1)
         Cost of so many draft steps, and of the target pass over so many drafted tokens; NaN beyond a table.
     """
@@ -29,6 +29,8 @@ class Prices:
     off: Floats
     draft: Floats
     verify: Floats
+    c_switch: Floats
+    c_wake: Floats
 
     @staticmethod
     def of(cost: Cost | Sequence[Cost], longest: int) -> Prices:
@@ -49,9 +51,9 @@ class Prices:
                 if table is not None:
                     row[:] = np.nan
                     row[: len(table)] = table[: longest + 1]
-        return Prices(verify + draft, c_r, off, draft, verify)
+        c_switch, c_wake = np.array([tuple(one.of_changes().values()) for one in cost]).T
+        return Prices(verify + draft, c_r, off, draft, verify, c_switch, c_wake)
 
     def part(self, which: slice | int) -> Prices:
         """Some of several costs, or one of them."""
-        names = ("base", "c_r", "off", "draft", "verify")
-        return Prices(**{name: getattr(self, name)[which] for name in names})
+        return Prices(**{field.name: getattr(self, field.name)[which] for field in fields(self)})

@@ -19,6 +19,8 @@ _HOMES = {
         "alpha_lower_pinsker",
         "alpha_upper_chernoff",
     ),
+    "batch_histories": ("BatchLaw", "enumerate_batch"),
+    "batches": ("StaticBatch", "static_batch"),
     "best": ("Optimum", "integer_kappa_for_share", "optimum"),
     "best_trees": ("BestTree", "best_accepted", "best_tree", "fastest_tree", "fastest_trees"),
     "block": ("BlockLaw", "block_verification"),
@@ -61,6 +63,7 @@ _HOMES = {
     ),
     "generations": ("GenerationLaw", "generation"),
     "hidden": ("token_alpha",),
+    "informed": ("informed_speedup",),
     "judged": (
         "complete_rejection",
         "complete_rejection_threshold",
@@ -99,6 +102,7 @@ _HOMES = {
         "staircase",
         "step_alpha",
     ),
+    "stretch_costs": ("StretchOptimum", "stretch_optimum"),
     "systems": (
         "LookaheadStep",
         "accepted_variance",

@@ -10,6 +10,8 @@ from simspec.theory.alpha_bounds import (
     alpha_lower_pinsker,
     alpha_upper_chernoff,
 )
+from simspec.theory.batch_histories import BatchLaw, enumerate_batch
+from simspec.theory.batches import StaticBatch, static_batch
 from simspec.theory.best import Optimum, integer_kappa_for_share, optimum
 from simspec.theory.best_trees import BestTree, best_accepted, best_tree, fastest_tree, fastest_trees
 from simspec.theory.block import BlockLaw, block_verification
@@ -58,6 +60,7 @@ from simspec.theory.ewma import (
 )
 from simspec.theory.generations import GenerationLaw, generation
 from simspec.theory.hidden import token_alpha
+from simspec.theory.informed import informed_speedup
 from simspec.theory.judged import (
     complete_rejection,
     complete_rejection_threshold,
@@ -102,6 +105,7 @@ from simspec.theory.step_rates import (
     staircase,
     step_alpha,
 )
+from simspec.theory.stretch_costs import StretchOptimum, stretch_optimum
 from simspec.theory.systems import (
     LookaheadStep,
     accepted_variance,
@@ -124,6 +128,7 @@ from simspec.theory.unmasking import ParallelUnmasking, parallel_unmask, schedul
 
 __all__ = [
     "AcceptanceCorrelation",
+    "BatchLaw",
     "BestTree",
     "BigLittleRates",
     "BigLittleText",
@@ -155,8 +160,10 @@ __all__ = [
     "Remasking",
     "SchemeLaw",
     "SelfDraftWork",
+    "StaticBatch",
     "StopRules",
     "StoppedDraft",
+    "StretchOptimum",
     "Surroundings",
     "TailRisks",
     "TokenWalk",
@@ -200,6 +207,7 @@ __all__ = [
     "draft_ahead_time",
     "dynamic_tree",
     "emission_time",
+    "enumerate_batch",
     "enumerate_policy",
     "estimate_loop",
     "ewma_below",
@@ -220,6 +228,7 @@ __all__ = [
     "generation",
     "generation_rounds",
     "guard_alpha",
+    "informed_speedup",
     "integer_kappa_for_share",
     "judged_sum",
     "judged_variance_factor",
@@ -259,9 +268,11 @@ __all__ = [
     "speedup",
     "speedup_continuous",
     "staircase",
+    "static_batch",
     "step_alpha",
     "stop_rules",
     "stopped_draft",
+    "stretch_optimum",
     "surroundings",
     "survival_curve",
     "tail_optimal_kappa",

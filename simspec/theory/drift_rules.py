@@ -37,7 +37,7 @@ def plan_of(process: Drift, kappas: Sequence[int] | IntArray, cost: Cost) -> Pla
         Draft length of a round that starts when i tokens are out, each 0 to 1000; cut to what is still needed if the
         process truncates.
     cost : Cost
-        The prices of a round.
+        The prices of a round, and of changes of κ.
 
     Returns
     -------
@@ -73,11 +73,21 @@ def plan_of(process: Drift, kappas: Sequence[int] | IntArray, cost: Cost) -> Pla
         for i in range(first + len(survival) - 1, first - 1, -1):
             kappa = int(drafts[i])
             reach = survival[i - first, : kappa + 1]
-            value = float(base[kappa] + (reach[:-1] - reach[1:]) @ ahead[:kappa] + reach[-1] * ahead[kappa])
+            later = ahead[: kappa + 1] + _changes(lengths, drafts, i, kappa, cost)
+            value = float(base[kappa] + (reach[:-1] - reach[1:]) @ later[:kappa] + reach[-1] * later[kappa])
             value += cost.c_r * (1.0 - float(reach[-1]))
             ahead[1:] = ahead[:-1].copy()
             ahead[0] = value
     return Plan(mean_cost=value, speedup=rows.n / value, kappas=drafts)
+
+
+def _changes(asked: IntArray, drafts: IntArray, i: int, kappa: int, cost: Cost) -> FloatArray:
+    """What the round after a round at position i pays for another κ, by accepted drafts 0 … kappa; 0 if it is over."""
+    price = np.zeros(kappa + 1)
+    after = slice(i + 1, i + 2 + kappa)
+    flips, wakes = asked[after] != asked[i], (asked[i] == 0) & (drafts[after] > 0)
+    price[: len(flips)] = cost.c_switch * flips + cost.c_wake * wakes
+    return price
 
 
 def threshold_kappas(process: Drift, rate: float | FloatArray, cost: Cost, kappa_max: int) -> IntArray:

@@ -1,6 +1,7 @@
 """What does the article's loop do along one short generation: estimate, look κ up, guard it, draft, estimate again?
 
-Estimates stay the doubles that they are, without a grid: a forward pass over (position, estimate, rounds so far).
+Estimates stay the doubles that they are, without a grid: a forward pass over (position, estimate, last κ, rounds so
+far).
 """
 
 from __future__ import annotations
@@ -88,6 +89,9 @@ class EstimateLoop:
         P(r rounds), r = 0 … N.
     mean_rounds, mean_cost, mean_drafted : float
         The cost in plain target steps.
+    mean_flips, mean_wakes : float
+        Rounds that asked for another κ than the round before, and rounds that drafted after one that had asked for
+        κ = 0.
     mean_final_estimate : float
         After the last verdict.
     speedup : float
@@ -98,6 +102,8 @@ class EstimateLoop:
     mean_rounds: float
     mean_cost: float
     mean_drafted: float
+    mean_flips: float
+    mean_wakes: float
     mean_final_estimate: float
     speedup: float
 
@@ -112,7 +118,7 @@ def estimate_loop(process: Drift, rule: LookUp, cost: Cost, smoothing: float, in
     rule : LookUp
         From the estimate to κ.
     cost : Cost
-        The prices of a round.
+        The prices of a round, and of changes of κ.
     smoothing : float
         λ, the weight of the old estimate, 0 ≤ smoothing < 1: e ← λe + (1 − λ)·[accepted] for every examined draft.
     initial : float
@@ -144,28 +150,34 @@ def estimate_loop(process: Drift, rule: LookUp, cost: Cost, smoothing: float, in
     if smoothing == 1.0:
         raise ParameterError("lambda", "lambda = 1 never learns; allowed: 0 ≤ lambda < 1")
     check_range("initial", initial, 0, 1)
-    waiting: list[dict[float, FloatArray]] = [{} for _ in range(n + 1)]
-    waiting[0][float(initial)] = np.eye(1, n + 1)[0]
-    spent = drafted = 0.0
+    waiting: list[dict[tuple[float, int], FloatArray]] = [{} for _ in range(n + 1)]
+    waiting[0][float(initial), rule.kappa(float(initial))] = np.eye(1, n + 1)[0]
+    spent = drafted = flips = wakes = 0.0
     for here in range(n):
-        for estimate, by_rounds in waiting[here].items():
-            kappa = rule.kappa(estimate)
-            kappa = min(kappa, n - 1 - here) if process.truncate else kappa
+        for (estimate, before), by_rounds in waiting[here].items():
+            asked = rule.kappa(estimate)
+            kappa = min(asked, n - 1 - here) if process.truncate else asked
             share = float(by_rounds.sum())
             drafted += share * kappa
+            flips += share * (asked != before)
+            wakes += share * (before == 0 and kappa > 0)
             spent += share * cost.base(kappa)
             for accepted, chance, after in _outcomes(process.rates(), here, kappa, estimate, smoothing):
                 spent += share * chance * cost.c_r * (accepted < kappa)
                 place = waiting[min(here + accepted + 1, n)]
-                place[after] = place.get(after, 0.0) + chance * np.concatenate(([0.0], by_rounds[:-1]))
+                key = after, asked
+                place[key] = place.get(key, 0.0) + chance * np.concatenate(([0.0], by_rounds[:-1]))
         waiting[here] = {}
+    spent += cost.c_switch * flips + cost.c_wake * wakes
     pmf = np.sum(list(waiting[n].values()), axis=0)
     return EstimateLoop(
         pmf_rounds=pmf,
         mean_rounds=float(pmf @ np.arange(n + 1)),
         mean_cost=spent,
         mean_drafted=drafted,
-        mean_final_estimate=float(sum(estimate * own.sum() for estimate, own in waiting[n].items())),
+        mean_flips=flips,
+        mean_wakes=wakes,
+        mean_final_estimate=float(sum(estimate * own.sum() for (estimate, _), own in waiting[n].items())),
         speedup=n / spent,
     )
 

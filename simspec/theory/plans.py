@@ -43,7 +43,7 @@ def optimal_plan(process: Drift, cost: Cost, kappa_max: int) -> Plan:
     process : Drift
         The rates α_i, known to the plan, and the length N.
     cost : Cost
-        The prices of a round.
+        The prices of a round; changes of κ must cost nothing, since the best κ then depends on the last one as well.
     kappa_max : int
         Longest draft, 0 ≤ kappa_max ≤ 1000.
 
@@ -54,7 +54,7 @@ def optimal_plan(process: Drift, cost: Cost, kappa_max: int) -> Plan:
     Raises
     ------
     ParameterError
-        If ``kappa_max`` is out of range or beyond the cost tables.
+        If ``kappa_max`` is out of range or beyond the cost tables, or a change of κ costs something.
 
     References
     ----------
@@ -68,6 +68,7 @@ def optimal_plan(process: Drift, cost: Cost, kappa_max: int) -> Plan:
     (2.12988, [7, 7, 7, 7], [2, 1, 0])
     """
     check_kappa(process, kappa_max)
+    cost.check_changes_are_free("an optimal plan")
     rows = GenerationRows(process, kappa_max)
     base = np.array([cost.base(kappa) for kappa in range(kappa_max + 1)])
     ahead = np.zeros(kappa_max + 1)  # V(i + 1), V(i + 2), …

@@ -11,7 +11,7 @@ from simspec.kernels import lower, play, policies, policy_twin, twin
 from simspec.kernels.lower_policies import policy_form, rolling_table
 from simspec.kernels.words import LANES, policy_word, stream_keys
 from simspec.model import BetaMixture, Cost, DiscreteMixture, Drift, Iid, Markov, ParameterError
-from simspec.model.policies import OwnPolicy, Policies, Rolling, Schedule
+from simspec.model.policies import OwnPolicy, Planned, Policies, Rolling, Schedule
 
 KEYS = stream_keys(7, "policies")
 PROCESSES = [
@@ -45,7 +45,7 @@ def test_a_pass_is_its_twin(name, process):
 
 
 def test_every_policy_and_every_pass_is_tried():
-    built_in = {kind for kind, own in Policies.table.items() if not issubclass(own, OwnPolicy)}
+    built_in = {kind for kind, own in Policies.table.items() if not issubclass(own, OwnPolicy | Planned)}
     assert {policy.type for policy in CASES.values()} == built_in - {"fixed"}
     assert {policy_form(policy)[0].rule for policy in CASES.values()} == set(policies.RULES)
     assert set(policy_twin.RULE_TWINS) == set(policies.RULES) - {""}
@@ -131,6 +131,14 @@ def test_flips_are_counted_by_hand():
         ({"type": "schedule", "kappas": []}, "kappas"),
         ({"type": "ucb", "cost": {"c_d": -1}}, "cost.c_d = -1 is out of range"),
         ({"type": "gate", "lowest": 1}, "lowest = 1 is out of range"),
+        ({"type": "batch_table", "batches": [1]}, "table is missing"),
+        ({"type": "batch_table", "batches": [1], "table": [[1, 2, 3]], "draft_len_schedule": {"4": 2}}, "one of them"),
+        ({"type": "batch_table", "batches": [1], "draft_len_schedule": {}}, "is no table"),
+        ({"type": "batch_table", "batches": [1], "draft_len_schedule": [4, 2]}, "is no table"),
+        ({"type": "batch_table", "batches": [1], "draft_len_schedule": {"0": 2}}, "has the key '0'"),
+        ({"type": "batch_table", "batches": [1], "draft_len_schedule": {"four": 2}}, "allowed: a table of"),
+        ({"type": "batch_table", "batches": [1], "draft_len_schedule": {"4": -1}}, "draft_len_schedule drafts -1"),
+        ({"type": "optimal", "first": 3}, 'unknown key "first"'),
         ({}, "type is missing"),
     ],
 )

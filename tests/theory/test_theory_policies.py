@@ -7,6 +7,7 @@ from simspec import theory
 from simspec.model import Cost, Drift, ParameterError
 
 COST = Cost(c_d=0.1, c_v=0.02, c_r=0.3)
+CHANGING = COST.changed(c_switch=0.07, c_wake=0.4)
 CASES = [
     Drift(shape="linear", alpha_start=0.85, alpha_end=0.62, tokens=12),
     Drift(shape="linear", alpha_start=0.3, alpha_end=0.9, tokens=11, truncate=False),
@@ -49,8 +50,9 @@ def test_a_fixed_length_is_the_generation(process, kappa):
 @pytest.mark.parametrize("process", CASES, ids=str)
 def test_lengths_by_position_are_a_plan(process):
     lengths = [5, 0, 3, 1, 2, 4, 0, 7, 1, 1, 2, 2][: process.n_tokens]
-    found = theory.enumerate_policy(process, lambda rounds: lengths[sum(a + 1 for _, a in rounds)], COST)
-    assert found.speedup == pytest.approx(theory.plan_of(process, lengths, COST).speedup)
+    for cost in (COST, CHANGING):
+        found = theory.enumerate_policy(process, lambda rounds: lengths[sum(a + 1 for _, a in rounds)], cost)
+        assert found.speedup == pytest.approx(theory.plan_of(process, lengths, cost).speedup)
     best = theory.optimal_plan(process, COST, 8)
     again = theory.enumerate_policy(process, lambda rounds: int(best.kappas[sum(a + 1 for _, a in rounds)]), COST)
     assert again.speedup == pytest.approx(best.speedup)
@@ -66,6 +68,14 @@ def test_the_loop_verdict_by_verdict(process, guard):
         theory.enumerate_policy(process, choose, COST),
         theory.estimate_loop(process, rule, COST, 0.85, 0.7),
     )
+    for shortest in (0, 1):  # off at a low estimate, where it stays for want of a verdict, or never
+        own = theory.LookUp(rule.cuts, rule.kappas, shortest, guard)
+        one = theory.enumerate_policy(process, rolling(own, 0.85, 0.7)[0], CHANGING)
+        other = theory.estimate_loop(process, own, CHANGING, 0.85, 0.7)
+        assert (one.mean_flips, one.mean_wakes) == pytest.approx((other.mean_flips, other.mean_wakes))
+        assert one.mean_cost == pytest.approx(other.mean_cost)
+        assert (one.mean_flips == 0.0) == (one.mean_cost == pytest.approx(theory.enumerate_policy(
+            process, rolling(own, 0.85, 0.7)[0], COST).mean_cost))  # fmt: skip
     assert passed.pmf_rounds == pytest.approx(listed.pmf_rounds, abs=1e-12)
     assert (passed.mean_cost, passed.mean_drafted) == pytest.approx((listed.mean_cost, listed.mean_drafted))
     assert passed.mean_final_estimate == pytest.approx(listed.mean(estimate))
@@ -91,6 +101,39 @@ def test_flips_are_counted_between_rounds():
     sure = Drift(shape="linear", alpha_start=1.0, alpha_end=1.0, tokens=10)
     found = theory.enumerate_policy(sure, lambda rounds: 1 + len(rounds) % 2, COST)
     assert (found.mean_rounds, found.mean_flips) == (4.0, 3.0)  # 2 + 3 + 2 + 3 tokens
+
+
+def test_changes_are_priced_history_by_history():
+    """Accepts everything: κ = 3, 0, 3, 0 … changes in every round but the first and wakes in every second."""
+    sure = Drift(shape="linear", alpha_start=1.0, alpha_end=1.0, tokens=10)
+    found = theory.enumerate_policy(sure, lambda rounds: 3 * (1 - len(rounds) % 2), CHANGING)
+    assert (found.mean_rounds, found.mean_flips, found.mean_wakes) == (4.0, 3.0, 1.0)  # 4 + 1 + 4 + 1 tokens
+    plain = 2 * COST.base(3) + 2 * COST.base(0)
+    assert (found.mean_cost, found.var_cost) == pytest.approx((plain + 3 * 0.07 + 0.4, 0.0))
+    cut = theory.enumerate_policy(sure, lambda rounds: 8 if not rounds else 0 if len(rounds) == 1 else 5, CHANGING)
+    assert (cut.mean_rounds, cut.mean_flips, cut.mean_wakes) == (2.0, 1.0, 0.0)
+    never = theory.enumerate_policy(
+        sure.model_copy(update={"alpha_start": 0.0, "alpha_end": 0.0, "tokens": 3}),
+        lambda rounds: len(rounds),
+        CHANGING,
+    )
+    assert (never.mean_rounds, never.mean_flips, never.mean_wakes) == (3.0, 2.0, 1.0)  # κ = 0, 1, 2 cut to 0, 1, 0
+
+
+def test_what_cannot_price_changes_says_so():
+    drift = CASES[0]
+
+    def rule(estimates):
+        return theory.plug_in_kappas(estimates, COST)
+
+    for ask in (
+        lambda: theory.optimal_plan(drift, CHANGING, 8),
+        lambda: theory.controller_generation(drift, rule, CHANGING, 0.85, 0.7),
+        lambda: theory.controller_long_run(0.7, rule, CHANGING, 0.85),
+    ):
+        with pytest.raises(ParameterError, match=r"cost\.c_switch = 0\.07 is not priced by .*; allowed: 0") as error:
+            ask()
+        assert error.value.key == "cost.c_switch"
 
 
 def test_a_rule_may_keep_any_state():

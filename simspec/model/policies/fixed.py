@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from simspec.model.errors import ParameterError
+from simspec.model.errors import ParameterError, shown
 from simspec.model.policies.policy import POLICY_KAPPA_LIMIT, Policies, Policy
 
 Length = Annotated[int, Field(ge=0, le=POLICY_KAPPA_LIMIT)]
@@ -63,23 +65,42 @@ class BatchTable(Policy):
     ----------
     table : list of (int, int, int)
         (first batch, last batch, κ), as vLLM's ``num_speculative_tokens_per_batch_size``; κ = 0 outside of all ranges.
+    draft_len_schedule : dict, instead of ``table``
+        {largest batch: κ}, as TensorRT-LLM's: each κ serves batches up to its key and above the key before it, and
+        none is drafted beyond the last key.
     batches : list of int
         Batch size when i tokens are out; the last entry serves all later ones.
 
+    Notes
+    -----
+    In earlier releases of TensorRT-LLM a key was the *smallest* batch of its range; a schedule written for those has to
+    be rewritten.
+
     References
     ----------
-    vLLM, docs/features/speculative_decoding/dynamic_speculative_decoding.md; TensorRT-LLM's ``draft_len_schedule`` is
-    the same with open ranges.
+    vLLM, docs/features/speculative_decoding/dynamic_speculative_decoding.md; TensorRT-LLM,
+    tensorrt_llm/_torch/speculative/utils.py, ``get_draft_len_for_batch_size``.
 
     Examples
     --------
     >>> BatchTable(table=[[1, 64, 3], [65, 128, 1]], batches=[200, 100, 30]).kappas
     (0, 1, 3)
+    >>> BatchTable(draft_len_schedule={64: 3, 128: 1}, batches=[200, 100, 30]).table
+    ((1, 64, 3), (65, 128, 1))
     """
 
     type: Literal["batch_table"] = "batch_table"
-    table: tuple[tuple[int, int, Length], ...] = Field(min_length=1, description="(first, last batch, κ)")
+    table: tuple[tuple[int, int, Length], ...] = Field(
+        min_length=1, description="(first, last batch, κ); or draft_len_schedule = {last batch: κ}"
+    )
     batches: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1, description="batch by tokens out")
+
+    def __init__(self, /, *unnamed: Any, **data: Any) -> None:
+        if "draft_len_schedule" in data:
+            if "table" in data:
+                raise ParameterError("table", "table stands beside draft_len_schedule; allowed: one of them")
+            data["table"] = _ranges(data.pop("draft_len_schedule"))
+        super().__init__(*unnamed, **data)
 
     @property
     def kappas(self) -> tuple[int, ...]:
@@ -99,3 +120,23 @@ class BatchTable(Policy):
     @property
     def longest(self) -> int:
         return max(self.kappas)
+
+
+def _ranges(schedule: Any) -> tuple[tuple[int, int, int], ...]:
+    """{largest batch: κ} as closed ranges; TOML and JSON write the batches as texts."""
+    allowed = "allowed: a table of {largest batch: draft length}, batches ≥ 1"
+    if not isinstance(schedule, Mapping) or not schedule:
+        raise ParameterError("draft_len_schedule", f"draft_len_schedule = {shown(schedule)} is no table; {allowed}")
+    own: dict[int, int] = {}
+    for key, kappa in schedule.items():
+        text = str(key).strip()
+        if not (text.isascii() and text.isdigit() and int(text) >= 1):
+            raise ParameterError("draft_len_schedule", f"draft_len_schedule has the key {shown(key)}; {allowed}")
+        if int(text) in own:
+            raise ParameterError("draft_len_schedule", f"draft_len_schedule has the batch {text} twice; {allowed}")
+        if isinstance(kappa, bool) or not isinstance(kappa, int) or not 0 <= kappa <= POLICY_KAPPA_LIMIT:
+            told = f"draft_len_schedule drafts {shown(kappa)} up to a batch of {text}"
+            raise ParameterError("draft_len_schedule", f"{told}; allowed: 0 to {POLICY_KAPPA_LIMIT}")
+        own[int(text)] = kappa
+    ends = sorted(own)
+    return tuple((first + 1, last, own[last]) for first, last in pairwise([0, *ends]))

@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 from simspec.model.base import Model
 from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError, did_you_mean, shown
+from simspec.model.process import Process
 
 POLICY_KAPPA_LIMIT = 64
 
@@ -54,6 +55,9 @@ class Policy(Model):
             It reads prices and there is not exactly one cost.
         """
         return self
+
+    def check_process(self, process: Process) -> None:
+        """Raise `ParameterError` if it has no meaning for a process."""
 
     def parameters(self) -> dict[str, Any]:
         """The parameters without the type, for tables."""
@@ -102,10 +106,15 @@ class Bounded(Policy):
         return self.highest
 
 
-class Priced(Bounded):
+class Costed(Policy):
     """A policy that prices steer: ``cost``, or the only cost of the scenario."""
 
     cost: Cost | None = Field(default=None, description="prices that it believes in; those of the run if left out")
+
+    def __init__(self, /, *unnamed: Any, **data: Any) -> None:
+        super().__init__(*unnamed, **data)
+        if self.cost is not None:
+            self.cost.check_changes_are_free(f"the policy {self.type}")
 
     @property
     def reads_cost(self) -> bool:
@@ -114,10 +123,15 @@ class Priced(Bounded):
     def told(self, costs: tuple[Cost, ...]) -> Policy:
         if self.cost is not None or not self.reads_cost:
             return self
-        if len(costs) != 1:
-            told = f"{self.type} reads prices, and the run has {len(costs)} costs"
+        known = {cost.without_changes() for cost in costs}  # no rule asks what a change of κ costs
+        if len(known) != 1:
+            told = f"{self.type} reads prices, and the run has {len(known)} costs"
             raise ParameterError("cost", f"{told}; allowed: one cost, or a table [policy.cost] of its own")
-        return self.model_copy(update={"cost": costs[0]})
+        return self.model_copy(update={"cost": known.pop()})
+
+
+class Priced(Costed, Bounded):
+    """Both: it stays within bounds, and prices steer it."""
 
 
 class Policies:

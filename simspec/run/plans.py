@@ -1,0 +1,60 @@
+"""What does a policy ask for that was planned beforehand?  Exact optima, made once per process and prices."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+from simspec import theory
+from simspec.kernels.forms import Policy as PolicyForm
+from simspec.kernels.lower_policies import policy_form
+from simspec.model import Cost, Drift, ParameterError, Process
+from simspec.model.policies import BestFixed, Optimal, Planned, Policy, Schedule
+from simspec.model.serving import NORMAL, Serving
+
+
+def steering(process: Process, policy: Policy, serving: Serving = NORMAL) -> tuple[PolicyForm, int]:
+    """What the general loop needs of a policy on a process under some conditions, and κ of the first round.
+
+    Raises
+    ------
+    ParameterError
+        The policy reads prices and knows none, or the exact optimum that it needs is not known.
+    """
+    return policy_form(plan(process, policy) if isinstance(policy, Planned) else policy, serving)
+
+
+@functools.lru_cache(maxsize=64)
+def plan(process: Process, policy: Planned) -> Schedule:
+    """The κ by output position that a planned policy stands for.
+
+    Raises
+    ------
+    ParameterError
+        The prices are missing, or there is no exact optimum of this process.
+
+    Examples
+    --------
+    >>> from simspec.model import Iid
+    >>> plan(Iid(alpha=0.7), BestFixed(cost=Cost(c_d=0.1))).kappas
+    (4,)
+    """
+    if policy.cost is None:
+        raise ParameterError("cost", f"cost is missing: {policy.type} reads prices; allowed: a table of prices")
+    policy.check_process(process)
+    return Schedule(kappas=_PLANS[type(policy)](process, policy.cost, policy.highest))
+
+
+def _optimal(process: Process, cost: Cost, highest: int) -> tuple[int, ...]:
+    assert isinstance(process, Drift)  # checked by the policy
+    return tuple(int(kappa) for kappa in theory.optimal_plan(process, cost, highest).kappas)
+
+
+def _best_fixed(process: Process, cost: Cost, highest: int) -> tuple[int, ...]:
+    return (theory.optimum(process, cost, highest).kappa_star,)
+
+
+_PLANS: dict[type[Planned], Callable[[Process, Cost, int], tuple[int, ...]]] = {
+    Optimal: _optimal,
+    BestFixed: _best_fixed,
+}
