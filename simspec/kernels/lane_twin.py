@@ -35,6 +35,7 @@ class Lane:
         self.longest = longest
         self.sums = dict.fromkeys(SUMS, 0)
         self.histogram = np.zeros((longest + 1, longest + 1), np.int64)
+        self.made, self.asked = np.zeros((2, longest + 1), np.int64)
 
     def _forget(self) -> None:
         """The first κ, and the state of a policy at its start."""
@@ -166,6 +167,8 @@ class Lane:
         for name, amount in zip(SUMS, round_, strict=True):
             self.sums[name] += int(amount)
         self.histogram[drafted, accepted] += 1
+        self.made[drafted] += 1
+        self.asked[self.kappa] += 1
 
 
 def _length(ends: Ends, keys: np.ndarray, address: int) -> int:

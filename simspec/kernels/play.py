@@ -185,7 +185,9 @@ def _loop(
     serving = np.array([conditions.delay, conditions.batch, conditions.shares_kappa], np.int32)
     steps = np.zeros((LANES if conditions.batch > 1 else 0, 2 * (longest + 1)), np.int64)
     choice = (np.int32(kappa), kind, numbers, own, rule, chosen.figures, chosen.initial, serving)
-    out = (sums, histogram, steps, discarded, flips, wakes, raw, marks, snaps)
+    steered = lanes if policy else 0
+    drafts = np.zeros((2, LANES if policy else 0, longest + 1), np.int64)
+    out = (sums, histogram, steps, drafts, discarded, flips, wakes, raw, marks, snaps)
     try:
         played = loop.kernel()(keys, chunk, lanes, quota, *process, *ends, *choice, *out)
     except Exception as error:  # only a user's own pass raises
@@ -193,9 +195,9 @@ def _loop(
     if played < 0:
         rounds = min(quota, -played) if isinstance(form, (FreshRow, Rows, Drawn)) else quota
         _play_again(form, keys, chunk, lanes, rounds, kappa, chosen, f"a κ out of bounds in round {-played}")
-    steered = lanes if policy else 0
     by_step = steps[:lanes].reshape(-1, longest + 1, 2)
-    return Tally(kappa, sums, histogram, flips=flips[:steered], wakes=wakes[:steered], steps=by_step), played
+    turns = {"flips": flips[:steered], "wakes": wakes[:steered], "made": drafts[0, :lanes], "asked": drafts[1, :lanes]}
+    return Tally(kappa, sums, histogram, steps=by_step, **turns), played
 
 
 def _play_again(
