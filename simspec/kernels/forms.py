@@ -15,6 +15,7 @@ import numpy as np
 
 from simspec.kernels.arithmetic import fine_threshold, threshold
 from simspec.kernels.words import LANES
+from simspec.model.serving import NORMAL, Serving
 
 NOTHING = np.zeros(0, np.int64)
 
@@ -257,6 +258,8 @@ class Policy:
         Whether the pass reads a word per lane and round.
     strict : bool
         Whether a κ out of bounds is an error, instead of being moved to the nearest bound.
+    serving : Serving
+        Under which conditions it runs.
     """
 
     up: int = 0
@@ -270,3 +273,4 @@ class Policy:
     keeps: bool = False
     random: bool = False
     strict: bool = False
+    serving: Serving = NORMAL

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from simspec.model.policies import (
     Ucb,
 )
 from simspec.model.policies.policy import Priced
+from simspec.model.serving import NORMAL, Serving
 
 TICK = 2.0**-20
 """Prices are whole multiples of it, in plain target steps: sums of them are exact."""
@@ -33,17 +35,18 @@ _GRID = 4096
 """Cells of [0, 1] in which a draft length is looked for that changes more than once."""
 
 
-def policy_form(policy: Policy) -> tuple[PolicyForm, int]:
-    """What the general loop needs of a policy, and κ of the first round.
+def policy_form(policy: Policy, serving: Serving = NORMAL) -> tuple[PolicyForm, int]:
+    """What the general loop needs of a policy under some conditions, and κ of the first round.
 
     Raises
     ------
     ParameterError
         The policy reads prices and knows none, or a price table ends too early.
     """
-    if isinstance(policy, OwnPolicy):
-        return _own(policy), policy.begins
-    return _LOWERINGS[type(policy)](policy), policy.begins
+    form = _own(policy) if isinstance(policy, OwnPolicy) else _LOWERINGS[type(policy)](policy)
+    if form.rule == "weight":  # one more chance to be remembered for each round that news take
+        form = replace(form, initial=np.append(form.initial, np.ones(serving.delay)))
+    return replace(form, serving=serving), policy.begins
 
 
 def prices(policy: Priced) -> np.ndarray:
@@ -187,7 +190,7 @@ def _ucb(policy: Ucb) -> PolicyForm:
 
 def _exp3(policy: Exp3) -> PolicyForm:
     head = [policy.highest, policy.rate, policy.even, policy.lowest]
-    initial = np.array([1.0, *[0.0] * (policy.highest + 3)])  # κ of the first round is sure
+    initial = np.array([*[0.0] * (policy.highest + 4), 1.0])  # κ of the first round is sure
     return _form(policy, "weight", np.array([*head, *prices(policy)]), initial, random=True)
 
 

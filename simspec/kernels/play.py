@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from simspec.kernels import loop, policy_types
+from simspec.kernels import fields, loop, policy_types
 from simspec.kernels.arithmetic import levels, padded_levels
 from simspec.kernels.cells import count_cells, list_cells
 from simspec.kernels.chain import count_chain
@@ -174,15 +174,16 @@ def _loop(
     process, ends = _LOOP_ARGUMENTS[type(form)](form, chunk, lanes, longest)
     own = policy_types.no_policy() if chosen.own is None else policy_types.own_policy(chosen.own)
     rule = policy_types.compiled_rule(RULES[chosen.rule])
-    kind = loop.OWN if chosen.own is not None else loop.FIXED if policy is None else loop.HEURISTIC
-    kind = loop.RULE if chosen.rule else kind
+    kind = fields.OWN if chosen.own is not None else fields.FIXED if policy is None else fields.HEURISTIC
+    kind = fields.RULE if chosen.rule else kind
     numbers = np.array(
         [chosen.up, chosen.down, chosen.lowest, longest, chosen.keeps, chosen.random, chosen.strict], np.int32
     )
     sums, histogram = np.zeros((lanes, len(SUMS)), np.int64), np.zeros((longest + 1, longest + 1), np.int64)
-    discarded, flips = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
-    choice = (np.int32(kappa), kind, numbers, own, rule, chosen.figures, chosen.initial)
-    out = (sums, histogram, discarded, flips, raw, marks, snaps)
+    discarded, flips, wakes = np.zeros((3, LANES), np.int64)
+    serving = np.array([chosen.serving.delay], np.int32)
+    choice = (np.int32(kappa), kind, numbers, own, rule, chosen.figures, chosen.initial, serving)
+    out = (sums, histogram, discarded, flips, wakes, raw, marks, snaps)
     try:
         played = loop.kernel()(keys, chunk, lanes, quota, *process, *ends, *choice, *out)
     except Exception as error:  # only a user's own pass raises
@@ -190,7 +191,8 @@ def _loop(
     if played < 0:
         rounds = min(quota, -played) if isinstance(form, (FreshRow, Rows, Drawn)) else quota
         _play_again(form, keys, chunk, lanes, rounds, kappa, chosen, f"a κ out of bounds in round {-played}")
-    return Tally(kappa, sums, histogram, flips=flips[:lanes] if policy else flips[:0]), played
+    steered = lanes if policy else 0
+    return Tally(kappa, sums, histogram, flips=flips[:steered], wakes=wakes[:steered]), played
 
 
 def _play_again(
@@ -236,19 +238,19 @@ _ENDLESS = (_NO_LEVELS, _NO_LEVELS, 0)
 
 def _fresh(form: FreshRow, chunk: int, lanes: int, longest: int) -> Any:
     coarse = form.cells * 2**20 + (form.lows >> np.uint64(32)).astype(np.int64)
-    return _row_arguments(coarse[None, :longest], loop.KEEP), _ENDLESS
+    return _row_arguments(coarse[None, :longest], fields.KEEP), _ENDLESS
 
 
 def _carried(form: Rows, chunk: int, lanes: int, longest: int) -> Any:
     start = levels(form.start[:-1])
-    return _row_arguments(form.thresholds, loop.CARRY, start, (form.on_reject, form.on_full)), _ENDLESS
+    return _row_arguments(form.thresholds, fields.CARRY, start, (form.on_reject, form.on_full)), _ENDLESS
 
 
 def _drawn(form: Drawn, chunk: int, lanes: int, longest: int) -> Any:
     if form.thresholds.shape[1] < longest:
         raise ValueError(f"rows for {form.thresholds.shape[1]} drafts are played at {longest}")
     moves = padded_levels(form.moves, _ALWAYS)
-    return _row_arguments(form.thresholds, loop.DRAWN, levels(form.start[:-1]), moves=moves), _ENDLESS
+    return _row_arguments(form.thresholds, fields.DRAWN, levels(form.start[:-1]), moves=moves), _ENDLESS
 
 
 def _requests(form: Requests, chunk: int, lanes: int, longest: int) -> Any:
@@ -257,14 +259,14 @@ def _requests(form: Requests, chunk: int, lanes: int, longest: int) -> Any:
         own = np.minimum(np.arange(LANES), lanes - 1)
         offsets = form.offsets[own].astype(np.int32)
         lengths = np.diff(form.offsets)[own].astype(np.int32)
-    walk = loop.ALONG if form.along else loop.KEEP
+    walk = fields.ALONG if form.along else fields.KEEP
     process = _row_arguments(form.thresholds, walk, offsets=offsets, classes=levels(form.classes))
     return process, _ends(form, lengths)
 
 
 def _urn(form: Urn, chunk: int, lanes: int, longest: int) -> Any:
     nothing = np.zeros((1, 8), np.int64)
-    process = (*_row_arguments(nothing, loop.KEEP)[:-1], np.array([form.alpha, form.rho]))
+    process = (*_row_arguments(nothing, fields.KEEP)[:-1], np.array([form.alpha, form.rho]))
     return process, _ends(form, np.full(LANES, form.ends.tokens, np.int32))
 
 

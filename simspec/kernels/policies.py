@@ -1,8 +1,9 @@
 """How does a policy choose the next κ?  One pass over the lanes each; the general loop calls them.
 
-``rule(kappa, drafted, accepted, full, state, figures, words)``: κ asked for, drafts made (fewer in the last round of a
-request), accepted length, whether nothing was rejected; ``kappa`` and ``state`` are changed in place.  Only + − × ÷ √
-and functions built from them, in one order, so that `simspec.kernels.policy_twin` finds the same bits.
+``rule(kappa, asked, drafted, accepted, full, state, figures, words)``: of the round that is judged, the κ asked for,
+drafts made (fewer in the last round of a request), accepted length, whether nothing was rejected.  ``kappa``, the κ in
+play, is another one than ``asked`` where news come late; it and ``state`` are changed in place.  Only + − × ÷ √ and
+functions built from them, in one order, so that `simspec.kernels.policy_twin` finds the same bits.
 """
 
 import numpy as np
@@ -19,11 +20,11 @@ HALVINGS, POWERS = 10, 12
 UNIT = 2.0**-53
 
 
-def idle(kappa, drafted, accepted, full, state, figures, words):
+def idle(kappa, asked, drafted, accepted, full, state, figures, words):
     """κ stays: what stands in the place of a rule where there is none."""
 
 
-def by_position(kappa, drafted, accepted, full, state, figures, words):
+def by_position(kappa, asked, drafted, accepted, full, state, figures, words):
     """A draft length per output position.  state: tokens out.  figures: κ by position, the last for all others."""
     last = figures.size - 1
     for lane in range(LANES):
@@ -31,7 +32,7 @@ def by_position(kappa, drafted, accepted, full, state, figures, words):
         kappa[lane] = np.int32(figures[min(np.int64(state[0, lane]), last)])
 
 
-def by_estimate(kappa, drafted, accepted, full, state, figures, words):
+def by_estimate(kappa, asked, drafted, accepted, full, state, figures, words):
     """An exponential average of verdicts, looked up.
 
     state: estimate.  figures: number p of powers of λ, them, number c of cuts, them, and c + 1 draft lengths; a length
@@ -54,7 +55,7 @@ def by_estimate(kappa, drafted, accepted, full, state, figures, words):
         kappa[lane] = np.int32(figures[first + cuts + kappa[lane]])
 
 
-def by_length(kappa, drafted, accepted, full, state, figures, words):
+def by_length(kappa, asked, drafted, accepted, full, state, figures, words):
     """An average of accepted lengths against thresholds between a few draft lengths.
 
     state: average, rounds.  figures: weight of the new length, warm-up, interval, number n of lengths, them, thresholds
@@ -63,7 +64,7 @@ def by_length(kappa, drafted, accepted, full, state, figures, words):
     weight, warm, interval, many = figures[0], figures[1], figures[2], np.int64(figures[3])
     down, up = 4 + many, 4 + 2 * many - 1
     for lane in range(LANES):
-        if kappa[lane] > 0:
+        if asked[lane] > 0:
             state[0, lane] = (1.0 - weight) * state[0, lane] + weight * np.float64(accepted[lane])
         state[1, lane] += 1.0
         past = state[1, lane] - warm
@@ -85,7 +86,7 @@ def by_length(kappa, drafted, accepted, full, state, figures, words):
         kappa[lane] = np.int32(figures[4 + here])
 
 
-def by_survival(kappa, drafted, accepted, full, state, figures, words):
+def by_survival(kappa, asked, drafted, accepted, full, state, figures, words):
     """The draft length with the most tokens per cost, by rates per depth of the drafts that were examined.
 
     state: rounds, then examined and accepted per depth.  figures: longest κ, what a round leaves of the past, rounds
@@ -149,7 +150,7 @@ def highest_bound(state, figures, lane):
     return best
 
 
-def by_bound(kappa, drafted, accepted, full, state, figures, words):
+def by_bound(kappa, asked, drafted, accepted, full, state, figures, words):
     """Upper confidence bounds, perhaps discounted; arms are draft lengths, and a draft that was cut tells nothing.
 
     state: rounds, tokens, cost; then rounds, tokens and cost per arm.  figures: longest κ, what a round leaves of the
@@ -160,13 +161,13 @@ def by_bound(kappa, drafted, accepted, full, state, figures, words):
         if keep != 1.0:
             for row in range(rows):
                 state[row, lane] *= keep
-        if drafted[lane] == kappa[lane]:
-            put(state, figures, lane, np.int64(kappa[lane]), accepted[lane], full[lane], 1.0)
+        if drafted[lane] == asked[lane]:
+            put(state, figures, lane, np.int64(asked[lane]), accepted[lane], full[lane], 1.0)
         if state[0, lane] != 0.0:
             kappa[lane] = np.int32(highest_bound(state, figures, lane))
 
 
-def by_window(kappa, drafted, accepted, full, state, figures, words):
+def by_window(kappa, asked, drafted, accepted, full, state, figures, words):
     """The same over the last so many rounds.
 
     state: as in `by_bound`; then rounds so far, and of the last ones 256κ + 2A + full each, −1: none.  figures: as in
@@ -174,36 +175,39 @@ def by_window(kappa, drafted, accepted, full, state, figures, words):
     """
     window, many = np.int64(figures[1]), 3 + 3 * (np.int64(figures[0]) + 1)
     for lane in range(LANES):
-        if drafted[lane] == kappa[lane]:
+        if drafted[lane] == asked[lane]:
             slot = many + 1 + np.int64(state[many, lane]) % window
             old = np.int64(state[slot, lane])
             if old >= 0:
                 put(state, figures, lane, old // 256, old % 256 // 2, old % 2, -1.0)
-            put(state, figures, lane, np.int64(kappa[lane]), accepted[lane], full[lane], 1.0)
-            state[slot, lane] = 256.0 * kappa[lane] + 2.0 * accepted[lane] + full[lane]
+            put(state, figures, lane, np.int64(asked[lane]), accepted[lane], full[lane], 1.0)
+            state[slot, lane] = 256.0 * asked[lane] + 2.0 * accepted[lane] + full[lane]
             state[many, lane] += 1.0
         if state[0, lane] != 0.0:
             kappa[lane] = np.int32(highest_bound(state, figures, lane))
 
 
-def by_weight(kappa, drafted, accepted, full, state, figures, words):
+def by_weight(kappa, asked, drafted, accepted, full, state, figures, words):
     """EXP3: an arm is drawn by the exponential of its worth, each round counted over the chance that it had.
 
-    state: chance of the arm in play, tokens, cost, summed worth per arm.  figures: longest κ, learning rate, share
-    drawn evenly, lowest κ, prices as in `by_survival`.
+    state: rounds told of, tokens, cost, summed worth per arm, and the chances that the arms of the next rounds to be
+    told of had, in a ring.  figures: longest κ, learning rate, share drawn evenly, lowest κ, prices as in
+    `by_survival`.
     """
     longest, rate, even, lowest = np.int64(figures[0]), figures[1], figures[2], np.int64(figures[3])
     arms = np.float64(longest + 1 - lowest)
-    span = np.float64(longest + 1)
+    span, chances = np.float64(longest + 1), 4 + longest
+    waiting = state.shape[0] - chances
     for lane in range(LANES):
-        arm = np.int64(kappa[lane])
-        if drafted[lane] == kappa[lane]:
+        slot = chances + np.int64(state[0, lane]) % waiting
+        arm = np.int64(asked[lane])
+        if drafted[lane] == asked[lane]:
             tokens = np.float64(accepted[lane]) + 1.0
             cost = figures[4 + arm] if full[lane] != 0 else figures[5 + longest + arm]
             state[1, lane] += tokens
             state[2, lane] += cost
             gain = (tokens - state[1, lane] / state[2, lane] * cost) / span
-            state[3 + arm, lane] += gain / state[0, lane]
+            state[3 + arm, lane] += gain / state[slot, lane]
         top = state[3 + lowest, lane]
         for arm in range(lowest, longest + 1):
             top = max(top, state[3 + arm, lane])
@@ -217,11 +221,12 @@ def by_weight(kappa, drafted, accepted, full, state, figures, words):
             left -= chance
             if left < 0.0:
                 break
-        state[0, lane] = chance
+        state[slot, lane] = chance
+        state[0, lane] += 1.0
         kappa[lane] = np.int32(chosen)
 
 
-def by_sample(kappa, drafted, accepted, full, state, figures, words):
+def by_sample(kappa, asked, drafted, accepted, full, state, figures, words):
     """Thompson: a rate is drawn from what is known of it, and looked up as in `by_estimate`.
 
     The law of the rate is normal with the mean and variance of the Beta law of the counts; a normal number is the sum
@@ -244,7 +249,7 @@ def by_sample(kappa, drafted, accepted, full, state, figures, words):
         kappa[lane] = np.int32(figures[2 + cuts + place])
 
 
-def by_gate(kappa, drafted, accepted, full, state, figures, words):
+def by_gate(kappa, asked, drafted, accepted, full, state, figures, words):
     """Drafting ends for good once accepted over drafted of a stretch of rounds is too small.
 
     state: rounds of the stretch, accepted, drafted.  figures: rounds of a stretch, least share.

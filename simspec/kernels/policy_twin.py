@@ -24,13 +24,13 @@ class Rule:
         self.figures = [float(x) for x in figures]
         self.state = [float(x) for x in initial]
 
-    def after(self, kappa: int, drafted: int, accepted: int, word: int) -> int:
-        """The next κ, after a round that was to draft ``kappa``, drafted and accepted so many."""
+    def after(self, kappa: int, asked: int, drafted: int, accepted: int, word: int) -> int:
+        """The κ after ``kappa``, told of a round that was to draft ``asked``, and drafted and accepted so many."""
         raise NotImplementedError
 
 
 class ByPosition(Rule):
-    def after(self, kappa: int, drafted: int, accepted: int, word: int) -> int:
+    def after(self, kappa: int, asked: int, drafted: int, accepted: int, word: int) -> int:
         self.state[0] += accepted + 1
         return int(self.figures[min(int(self.state[0]), len(self.figures) - 1)])
 
@@ -38,7 +38,7 @@ class ByPosition(Rule):
 class ByEstimate(Rule):
     """e ← 1 − (1 − e)λ^A, then λe if a draft was rejected; κ by how many cuts are at most e."""
 
-    def after(self, kappa: int, drafted: int, accepted: int, word: int) -> int:
+    def after(self, kappa: int, asked: int, drafted: int, accepted: int, word: int) -> int:
         many = int(self.figures[0])
         powers, rest = self.figures[1 : 1 + many], self.figures[1 + many :]
         cuts, lengths = rest[1 : 1 + int(rest[0])], rest[1 + int(rest[0]) :]
@@ -51,11 +51,11 @@ class ByEstimate(Rule):
 class ByLength(Rule):
     """An average of A, compared now and then with thresholds between neighbouring draft lengths."""
 
-    def after(self, kappa: int, drafted: int, accepted: int, word: int) -> int:
+    def after(self, kappa: int, asked: int, drafted: int, accepted: int, word: int) -> int:
         weight, warm, interval, many = self.figures[:4]
         n = int(many)
         lengths, down, up = self.figures[4 : 4 + n], self.figures[4 + n : 3 + 2 * n], self.figures[3 + 2 * n :]
-        if kappa > 0:
+        if asked > 0:
             self.state[0] = (1.0 - weight) * self.state[0] + weight * accepted
         self.state[1] += 1.0
         past = self.state[1] - warm
@@ -80,7 +80,7 @@ class ByLength(Rule):
 class BySurvival(Rule):
     """κ with the most tokens per cost, by accepted over examined at every depth; a draft not judged counts nowhere."""
 
-    def after(self, kappa: int, drafted: int, accepted: int, word: int) -> int:
+    def after(self, kappa: int, asked: int, drafted: int, accepted: int, word: int) -> int:
         longest, keep, interval, lowest = int(self.figures[0]), *self.figures[1:3], int(self.figures[3])
         plain, after_reject = self.figures[4 : 5 + longest], self.figures[5 + longest :]
         examined = accepted + (accepted < drafted)
@@ -104,16 +104,16 @@ class BySurvival(Rule):
 class ByBound(Rule):
     """Upper confidence bound of tokens − Ŝ·cost, arm by arm."""
 
-    def after(self, kappa: int, drafted: int, accepted: int, word: int) -> int:
+    def after(self, kappa: int, asked: int, drafted: int, accepted: int, word: int) -> int:
         longest, keep, width, lowest = int(self.figures[0]), *self.figures[1:3], int(self.figures[3])
         arms = longest + 1
         if keep != 1.0:
             self.state = [x * keep for x in self.state]
-        if drafted == kappa:
-            cost = self.figures[4 + kappa + (arms if accepted < drafted else 0)]
+        if drafted == asked:
+            cost = self.figures[4 + asked + (arms if accepted < drafted else 0)]
             for row, amount in enumerate((1.0, accepted + 1.0, cost)):
                 self.state[row] += amount
-                self.state[3 + row * arms + kappa] += amount
+                self.state[3 + row * arms + asked] += amount
         if self.state[0] == 0.0:
             return kappa
         log = logarithm(max(self.state[0], 1.0))
@@ -134,11 +134,11 @@ class ByWindow(Rule):
         super().__init__(figures, initial)
         self.rounds: list[tuple[int, float, float]] = []
 
-    def after(self, kappa: int, drafted: int, accepted: int, word: int) -> int:
+    def after(self, kappa: int, asked: int, drafted: int, accepted: int, word: int) -> int:
         longest, window, width, lowest = int(self.figures[0]), int(self.figures[1]), *self.figures[2:4]
-        if drafted == kappa:
-            cost = self.figures[4 + kappa + (longest + 1 if accepted < drafted else 0)]
-            self.rounds = [*self.rounds, (kappa, accepted + 1.0, cost)][-window:]
+        if drafted == asked:
+            cost = self.figures[4 + asked + (longest + 1 if accepted < drafted else 0)]
+            self.rounds = [*self.rounds, (asked, accepted + 1.0, cost)][-window:]
         if not self.rounds:
             return kappa
         rate = sum(tokens for _, tokens, _ in self.rounds) / sum(cost for _, _, cost in self.rounds)
@@ -152,35 +152,41 @@ class ByWindow(Rule):
 
 
 class ByWeight(Rule):
-    """EXP3."""
+    """EXP3; ``chances`` are those of the rounds it has yet to be told of, the oldest first."""
 
-    def after(self, kappa: int, drafted: int, accepted: int, word: int) -> int:
+    def __init__(self, figures: Sequence[float], initial: Sequence[float]) -> None:
+        super().__init__(figures, initial)
+        self.chances = self.state[4 + int(figures[0]) :]
+
+    def after(self, kappa: int, asked: int, drafted: int, accepted: int, word: int) -> int:
         longest, rate, even, lowest = int(self.figures[0]), *self.figures[1:3], int(self.figures[3])
         arms = longest + 1
-        if drafted == kappa:
-            cost = self.figures[4 + kappa + (arms if accepted < drafted else 0)]
+        if drafted == asked:
+            cost = self.figures[4 + asked + (arms if accepted < drafted else 0)]
             self.state[1] += accepted + 1.0
             self.state[2] += cost
             gain = ((accepted + 1.0) - self.state[1] / self.state[2] * cost) / float(arms)
-            self.state[3 + kappa] += gain / self.state[0]
+            self.state[3 + asked] += gain / self.chances[0]
         own = self.state[3 + lowest : 3 + arms]
         weights = [exponential(rate * (worth - max(own))) for worth in own]
         total = 0.0
         for weight in weights:
             total += weight
         left = (word >> 11) * 2.0**-53
-        for arm, weight in enumerate(weights, start=lowest):
-            self.state[0] = (1.0 - even) * weight / total + even / float(arms - lowest)
-            left -= self.state[0]
+        arm = lowest
+        for arm, weight in enumerate(weights, start=lowest):  # noqa: B007 - where it ends
+            chance = (1.0 - even) * weight / total + even / float(arms - lowest)
+            left -= chance
             if left < 0.0:
-                return arm
-        return longest
+                break
+        self.chances = [*self.chances[1:], chance]
+        return arm
 
 
 class BySample(Rule):
     """Thompson sampling of the acceptance rate."""
 
-    def after(self, kappa: int, drafted: int, accepted: int, word: int) -> int:
+    def after(self, kappa: int, asked: int, drafted: int, accepted: int, word: int) -> int:
         keep, many = self.figures[0], int(self.figures[1])
         cuts, lengths = self.figures[2 : 2 + many], self.figures[2 + many :]
         self.state[0] = keep * self.state[0] + accepted
@@ -197,7 +203,7 @@ class BySample(Rule):
 class ByGate(Rule):
     """Off for good once accepted/drafted of a stretch is too small."""
 
-    def after(self, kappa: int, drafted: int, accepted: int, word: int) -> int:
+    def after(self, kappa: int, asked: int, drafted: int, accepted: int, word: int) -> int:
         for row, amount in enumerate((1, accepted, drafted)):
             self.state[row] += amount
         rounds, kept, made = self.state

@@ -32,11 +32,11 @@ def no_policy():
 
 @functools.cache
 def rule_type():
-    """Type of a pass of `simspec.kernels.policies`, which also reads drafts made, figures and a word per lane."""
+    """Type of a pass of `simspec.kernels.policies`: also κ of then, drafts made, figures and a word per lane."""
     from numba import types
 
     whole, figures, words = types.int32[::1], types.float64[::1], types.uint64[::1]
-    return types.FunctionType(types.void(whole, whole, whole, whole, types.float64[:, ::1], figures, words))
+    return types.FunctionType(types.void(*[whole] * 5, types.float64[:, ::1], figures, words))
 
 
 @functools.cache

@@ -8,15 +8,15 @@ import numpy as np
 
 from simspec.kernels.sampling import ACCEPTED, BONUS, CORRECTED
 from simspec.kernels.token_tables import BlockTables, Lookup, TokenTables
-from simspec.kernels.twin import _mix, aside_word
 from simspec.kernels.words import GOLD, LANES
+from simspec.kernels.words_twin import aside_word, mixed
 
 _MASK = 2**64 - 1
 
 
 def _word(base: int, index: int) -> int:
     """Word ``index`` of a round."""
-    return _mix((base + GOLD * (index + 1)) & _MASK)
+    return mixed((base + GOLD * (index + 1)) & _MASK)
 
 
 def _above(thresholds: np.ndarray, word: int) -> int:

@@ -26,12 +26,15 @@ class Tally:
         ``histogram[drafted, accepted]`` = number of rounds.
     flips : int64 array (lanes,)
         Rounds that asked for another κ than the round before; empty where κ never changes.
+    wakes : int64 array (lanes,)
+        Rounds that drafted in a request whose last round had κ = 0; likewise.
     """
 
     kappa: int
     sums: np.ndarray
     histogram: np.ndarray
     flips: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), kw_only=True)
+    wakes: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), kw_only=True)
 
     def total(self, name: str) -> int:
         """Sum of one column of `SUMS` over all lanes."""

@@ -1,4 +1,4 @@
-"""What exactly is simulated?  A process, a drafting scheme and a policy; κ, cost, seed and budget stand beside it."""
+"""What exactly is simulated?  A process, a scheme, a policy, how it is served; κ, cost, seed and budget beside it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from simspec.model.process import Process
 from simspec.model.rounds import RoundKind
 from simspec.model.schemes.chain import Chain
 from simspec.model.schemes.scheme import Scheme
+from simspec.model.serving import NORMAL, Serving
 from simspec.model.trace import Trace
 
 _CHAIN, _FIXED = Chain(), Fixed()
@@ -38,6 +39,7 @@ class Simulation:
     process: Process
     scheme: Scheme = _CHAIN
     policy: Policy = _FIXED
+    serving: Serving = NORMAL
 
     @property
     def chained(self) -> bool:
@@ -66,6 +68,7 @@ class Simulation:
 
     def check(self, kappas: Sequence[int], costs: Sequence[Cost]) -> None:
         """Raise `ParameterError` unless every round of the scheme can be played and priced; chains are checked by κ."""
+        self.serving.check(self.policy)
         if self.policy.adapts:
             self._check_policy(costs)
         if self.chained:
@@ -101,23 +104,26 @@ class Simulation:
             raise ParameterError("policy", f"{error.message} (longest draft of {self.policy.type})") from None
 
     def identity(self) -> dict[str, Any]:
-        """What the id is the hash of."""
-        return {
+        """What the id is the hash of; conditions of serving only where something is said of them."""
+        own = {
             "process": self.process.identity(),
             "scheme": self.scheme.identity(),
             "policy": self.policy.identity(),
         }
+        return own | ({"serving": self.serving.identity()} if self.serving.identity() else {})
 
     def __str__(self) -> str:
         plain = isinstance(self.scheme, Chain) and not self.scheme.parameters()
         own = str(self.process) if plain else f"{self.scheme} on {self.process}"
-        return f"{own}, {self.policy}" if self.policy.adapts else own
+        own = f"{own}, {self.policy}" if self.policy.adapts else own
+        return f"{own}, {self.serving}" if self.serving.identity() else own
 
     @functools.cached_property
     def id(self) -> str:
         """SHA-256 of the canonical JSON of `identity`, 64 hexadecimal digits."""
         process, rest = self._process, (_canonical(self.policy), _canonical(self.scheme))
-        return sha256(f'{{"policy":{rest[0]},"process":{process},"scheme":{rest[1]}}}'.encode()).hexdigest()
+        said = f',"serving":{_canonical(self.serving)}' if self.serving.identity() else ""
+        return sha256(f'{{"policy":{rest[0]},"process":{process},"scheme":{rest[1]}{said}}}'.encode()).hexdigest()
 
     @functools.cached_property
     def process_id(self) -> str:
@@ -139,7 +145,7 @@ def _check_price(kind: RoundKind, cost: Cost) -> None:
 
 
 @functools.lru_cache(maxsize=64)
-def _canonical(part: Scheme | Policy) -> str:
+def _canonical(part: Scheme | Policy | Serving) -> str:
     return canonical_json(part.identity())
 
 

@@ -121,7 +121,8 @@ def _play_scheme(job: Job, kappa: int, chunks: list[int]) -> KindTally:
 def _play_policy(job: Job, chunks: list[int]) -> Tally:
     """Rounds between which a policy chooses κ; the tally is called by the longest one that it may choose."""
     plan, policy = job.layout, job.simulation.policy
-    rows, (steer, first) = steered_form_of(job.process, policy.longest), steering(job.process, policy)
+    rows = steered_form_of(job.process, policy.longest)
+    steer, first = steering(job.process, policy, job.simulation.serving)
     played = [players().play(rows, job.keys, c, plan.lanes_of(c), plan.length, first, steer) for c in chunks]
     return replace(join(played), kappa=policy.longest)
 
@@ -166,8 +167,8 @@ def join(parts: Sequence[Tally]) -> Tally:
     if kinds:
         return join_kinds(kinds)
     histogram = np.sum([t.histogram for t in parts], axis=0)
-    flips = np.concatenate([t.flips for t in parts])
-    return Tally(parts[0].kappa, np.concatenate([t.sums for t in parts]), histogram, flips=flips)
+    flips, wakes = (np.concatenate([getattr(t, name) for t in parts]) for name in ("flips", "wakes"))
+    return Tally(parts[0].kappa, np.concatenate([t.sums for t in parts]), histogram, flips=flips, wakes=wakes)
 
 
 def merge(parts: Sequence[Sequence[Tally]]) -> Sequence[Tally]:

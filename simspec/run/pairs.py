@@ -53,7 +53,7 @@ def uniforms(keys: NDArray[np.uint64], address: int, many: int) -> Floats:
 
     Examples
     --------
-    >>> from simspec.kernels.twin import aside_word
+    >>> from simspec.kernels.words_twin import aside_word
     >>> keys = stream_keys(1, "example", domain="pairs")
     >>> float(uniforms(keys, 7, 3)[2]) == ((aside_word(keys, 7, 2) >> 11) + 0.5) / 2**53
     True

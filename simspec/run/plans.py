@@ -10,17 +10,18 @@ from simspec.kernels.forms import Policy as PolicyForm
 from simspec.kernels.lower_policies import policy_form
 from simspec.model import Cost, Drift, ParameterError, Process
 from simspec.model.policies import BestFixed, Optimal, Planned, Policy, Schedule
+from simspec.model.serving import NORMAL, Serving
 
 
-def steering(process: Process, policy: Policy) -> tuple[PolicyForm, int]:
-    """What the general loop needs of a policy on a process, and κ of the first round.
+def steering(process: Process, policy: Policy, serving: Serving = NORMAL) -> tuple[PolicyForm, int]:
+    """What the general loop needs of a policy on a process under some conditions, and κ of the first round.
 
     Raises
     ------
     ParameterError
         The policy reads prices and knows none, or the exact optimum that it needs is not known.
     """
-    return policy_form(plan(process, policy) if isinstance(policy, Planned) else policy)
+    return policy_form(plan(process, policy) if isinstance(policy, Planned) else policy, serving)
 
 
 @functools.lru_cache(maxsize=64)

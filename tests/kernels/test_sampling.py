@@ -7,8 +7,8 @@ from scipy.special import chdtrc
 from simspec.kernels import sampling, sampling_twin
 from simspec.kernels.addressed import mixed
 from simspec.kernels.token_tables import ONE, Lookup, block_tables, token_tables, weights
-from simspec.kernels.twin import aside_word
 from simspec.kernels.words import GOLD, LANES, STREAM_VERSION, stream_keys
+from simspec.kernels.words_twin import aside_word
 from simspec.model import TokenChain
 from simspec.model.pairs import DirichletPair, GivenPair, LogitPair, ZipfPair
 from simspec.run.pairs import laws_of

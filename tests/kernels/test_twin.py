@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simspec.kernels import lower, play, twin
+from simspec.kernels import lower, play, twin, words_twin
 from simspec.kernels.arithmetic import fine_threshold, levels, threshold
 from simspec.kernels.forms import Dense, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
 from simspec.kernels.steps import WIDE, level
@@ -213,15 +213,15 @@ def test_the_count_at_one_kappa_depends_on_no_other():
 
 
 def lane_words(chunk, lane, many):
-    words = twin.lane_words(KEYS, chunk, lane)
+    words = words_twin.lane_words(KEYS, chunk, lane)
     return [next(words) for _ in range(many)]
 
 
 def test_a_window_at_its_threshold_is_not_below_it():
     """Thresholds of 64 bits on the bits of a window themselves: < and not <=, where windows are counted and listed."""
     for chunk in range(20):
-        cell = next(twin.generator_words(KEYS, chunk, 0)) % 4096
-        low = twin.aside_word(KEYS, 4096 * chunk + cell, 0) >> 12
+        cell = next(words_twin.generator_words(KEYS, chunk, 0)) % 4096
+        low = words_twin.aside_word(KEYS, 4096 * chunk + cell, 0) >> 12
         for more in (0, 1):
             form = FreshRow(np.array([cell]), np.array([low + more], np.uint64))
             assert play.fresh_runs(form, KEYS, chunk, np.array([1])).tolist() == [[1 - more, more]]
@@ -328,8 +328,8 @@ def test_probabilities_0_and_1_are_exact_thresholds():
 def test_the_end_words_of_a_lane():
     """Threshold 0 is below no word and 2³² above every word, also the first and the last there are."""
     for word in (0, 1, 2**32 - 2, 2**32 - 1):
-        assert not twin._below(word, 0)
-        assert twin._below(word, 2**32)
-        assert twin._below(word, 2**32 - 1)
-    assert twin._below(2**31 - 1, 2**31)
-    assert not twin._below(2**31, 2**31)
+        assert not words_twin.below(word, 0)
+        assert words_twin.below(word, 2**32)
+        assert words_twin.below(word, 2**32 - 1)
+    assert words_twin.below(2**31 - 1, 2**31)
+    assert not words_twin.below(2**31, 2**31)

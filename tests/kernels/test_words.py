@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from simspec.kernels import twin
+from simspec.kernels import words_twin
 from simspec.kernels.words import (
     GENERATORS,
     GOLD,
@@ -217,7 +217,7 @@ def test_states_are_exact_beyond_the_53_bits_of_a_float():
     for chunk in (2**53 + 1, np.int64(2**53 + 1), 2**58 - 1):
         seed_generators(keys, chunk, state)
         expected = [
-            [twin._mix((int(key) + GOLD * (GENERATORS * int(chunk) + j + 1)) % 2**64) for j in range(GENERATORS)]
+            [words_twin.mixed((int(key) + GOLD * (GENERATORS * int(chunk) + j + 1)) % 2**64) for j in range(GENERATORS)]
             for key in keys[:4]
         ]
         assert state.tolist() == expected
@@ -228,7 +228,7 @@ def test_kernel_words_and_twin_words_are_the_same():
     state, pairs = np.empty((4, GENERATORS), np.uint64), np.empty(GENERATORS, np.uint64)
     for chunk in (0, 1, 12345, 2**40):
         seed_generators(keys, chunk, state)
-        lanes = [twin.lane_words(keys, chunk, lane) for lane in range(LANES)]
+        lanes = [words_twin.lane_words(keys, chunk, lane) for lane in range(LANES)]
         for _ in range(20):
             next_words(state, pairs)
             assert pairs.view(np.uint32).tolist() == [next(words) for words in lanes]
@@ -248,7 +248,7 @@ def test_the_layout_of_stream_version_2_is_frozen():
             next_words(state, pairs)
             read.append(int(pairs.view(np.uint32)[lane]))
         assert read == expected
-        words = twin.lane_words(keys, chunk, lane)
+        words = words_twin.lane_words(keys, chunk, lane)
         assert [next(words) for _ in expected] == expected
 
 
@@ -281,7 +281,10 @@ def test_streams_differ_by_seed_process_domain_and_chunk():
     keys = np.array([stream_keys(*address) for address in addresses])
     assert np.unique(keys).size == keys.size
     firsts = {
-        next(twin.lane_words(row, chunk, lane)) for row in keys for chunk in (0, 1, 2**32) for lane in (0, 1, 62, 63)
+        next(words_twin.lane_words(row, chunk, lane))
+        for row in keys
+        for chunk in (0, 1, 2**32)
+        for lane in (0, 1, 62, 63)
     }
     assert len(firsts) == len(addresses) * 12
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from simspec.kernels.twin import aside_word
 from simspec.kernels.words import stream_keys
+from simspec.kernels.words_twin import aside_word
 from simspec.model import ParameterError
 from simspec.model.identity import digest
 from simspec.model.pairs import PAIRS, DirichletPair, GivenPair, LogitPair, ZipfPair, make_pair

@@ -1,0 +1,62 @@
+"""What does adapting change in the loop?  Passes over the lanes: turns of κ are counted, and news come late."""
+
+import numpy as np
+
+from simspec.kernels.fields import ACCEPTED, DRAFT, DRAFTED, FLIPS, FULL, LAST, OFF, SINCE, TOLD, WAKES
+from simspec.kernels.jit import njit
+from simspec.kernels.words import LANES
+
+_ONE = np.int32(1)
+DELAY = 0
+"""Entries of the array ``serving``: rounds that news take to reach the policy."""
+SERVING = 1
+
+
+@njit
+def count_turns(lanes):
+    """Flips ask for another κ than the round before; wakes draft in a request whose last round had κ = 0."""
+    for lane in range(LANES):
+        moved = np.int32(lanes[DRAFT + lane] != lanes[LAST + lane])
+        lanes[FLIPS + lane] = np.int32(lanes[FLIPS + lane] + moved)
+    for lane in range(LANES):
+        lanes[LAST + lane] = lanes[DRAFT + lane]
+    for lane in range(LANES):
+        woken = np.int32(lanes[OFF + lane] * np.int32(lanes[DRAFTED + lane] > 0))
+        lanes[WAKES + lane] = np.int32(lanes[WAKES + lane] + woken)
+    for lane in range(LANES):
+        lanes[OFF + lane] = np.int32(lanes[DRAFT + lane] == 0)
+
+
+@njit
+def recall(lanes, delay, played, past, told):
+    """What a policy is told: the round ``delay`` rounds ago; a lane that has not had so many keeps to this one.
+
+    ``past[slot, field, lane]`` holds the last ``delay`` rounds.  `wait` undoes what a pass makes of a lane too young.
+    """
+    slot = played % delay
+    for field in range(TOLD):
+        source = (LAST, DRAFTED, ACCEPTED, FULL)[field]
+        for lane in range(LANES):
+            now = lanes[source + lane]
+            told[field, lane] = past[slot, field, lane] if lanes[SINCE + lane] >= delay else now
+            past[slot, field, lane] = now
+
+
+@njit
+def wait(lanes, delay, kappa, initial, memory):
+    """A lane to which no news came yet: first κ, and the state at the start."""
+    for lane in range(LANES):
+        if lanes[SINCE + lane] < delay:
+            lanes[DRAFT + lane] = kappa
+            memory[:, lane] = initial
+
+
+@njit
+def choose_late(lanes, delay, full, up, down, lowest, highest):
+    """As `simspec.kernels.loop.choose`, by a round of some time ago; a lane too young grows older."""
+    for lane in range(LANES):
+        if lanes[SINCE + lane] < delay:
+            lanes[SINCE + lane] += _ONE
+            continue
+        change = up if full[lane] != 0 else down
+        lanes[DRAFT + lane] = min(max(np.int32(lanes[DRAFT + lane] + change), lowest), highest)

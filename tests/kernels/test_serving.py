@@ -1,0 +1,54 @@
+"""News that come late: kernel against twin bit for bit, and counts of waking by hand."""
+
+import numpy as np
+import pytest
+from policy_cases import CASES
+
+from simspec.kernels import lower, play, twin
+from simspec.kernels.lower_policies import policy_form
+from simspec.kernels.words import LANES, stream_keys
+from simspec.model import Drift, Iid, Markov
+from simspec.model.policies import Heuristic, Schedule
+from simspec.model.serving import Serving
+
+KEYS = stream_keys(8, "serving")
+PROCESSES = [
+    Iid(alpha=0.7),
+    Markov(alpha=0.7, rho=0.3, start="carry"),
+    Drift(alpha_start=0.9, alpha_end=0.3, tokens=50),
+    Drift(alpha_start=0.2, alpha_end=0.95, tokens=8, truncate=False),
+]
+
+
+def assert_same(fast, slow):
+    for name in ("histogram", "sums", "flips", "wakes"):
+        assert (getattr(fast, name) == getattr(slow, name)).all(), name
+
+
+def both(policy, process, serving, lanes=5, length=None):
+    form, first = policy_form(policy, serving)
+    rows = lower.form(process, form.highest)
+    length = length or (3 if process.unit == "generation" else 60)
+    return [player.play(rows, KEYS, 3, lanes, length, first, form) for player in (play, twin)]
+
+
+@pytest.mark.parametrize("process", PROCESSES, ids=str)
+@pytest.mark.parametrize("name", CASES)
+def test_late_news_are_those_of_the_twin(name, process):
+    delay = 1 + len(name) % 4
+    assert_same(*both(CASES[name], process, Serving(delay=delay)))
+
+
+def test_the_first_rounds_know_nothing():
+    """Nothing is rejected: κ = 3, 3, 3, 5, 7, 7 … for news of two rounds ago."""
+    for tally in both(Heuristic(first=3, highest=7), Iid(alpha=1.0), Serving(delay=2), LANES, 10):
+        assert np.diag(tally.histogram).tolist() == [0, 0, 0, 3 * LANES, 0, LANES, 0, 6 * LANES]
+    forever = both(Heuristic(first=3, highest=7), Iid(alpha=1.0), Serving(delay=1000), LANES, 10)
+    assert [tally.histogram[3, 3] for tally in forever] == [10 * LANES] * 2
+
+
+def test_wakes_by_hand():
+    """κ = 2, 0, 0, 2 by position, all accepted: 3 + 1 + 1 + 3 tokens; one wake in each request of eight."""
+    plan = Schedule(kappas=(2, 2, 2, 0, 0, 2))
+    for tally in both(plan, Drift(shape="table", alphas=(1.0,) * 8), Serving(), 3, 4):
+        assert (tally.total("n"), tally.wakes.tolist(), tally.flips.tolist()) == (3 * 4 * 4, [4] * 3, [8] * 3)
