@@ -57,7 +57,8 @@ class ByRollingGate(Gate):
 
     def __init__(self, figures: Sequence[float], initial: Sequence[float]) -> None:
         super().__init__(figures, initial)
-        self.forget()
+        self.values: deque[float] = deque()
+        self.many, self.sum = 0, 0.0
 
     def fails(self, drafted: int, accepted: int) -> bool:
         if drafted == 0:
@@ -70,5 +71,5 @@ class ByRollingGate(Gate):
         return self.many >= self.due and self.sum / len(self.values) < self.least
 
     def forget(self) -> None:
-        self.values: deque[float] = deque()
+        self.values.clear()
         self.many, self.sum = 0, 0.0

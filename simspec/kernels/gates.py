@@ -1,9 +1,9 @@
 """When does drafting end, and when is it tried again?  Two passes of a gate: by stretches, and by a rolling mean.
 
-``rule(kappa, asked, drafted, accepted, full, state, figures, words)`` as in `simspec.kernels.policies`.  figures: rounds
-of a stretch or of the mean, least value, rounds after which a closed gate opens again (0: never), rounds before it is
-judged then, κ when it opens, whether the mean is of lengths.  state: closed rounds, rounds before the next judgement;
-then as each pass says.
+``rule(kappa, asked, drafted, accepted, full, state, figures, words)`` as in `simspec.kernels.policies`.  figures:
+rounds of a stretch or of the mean, least value, rounds after which a closed gate opens again (0: never), rounds before
+it is judged then, κ when it opens, whether the mean is of lengths.  state: closed rounds, rounds before the next
+judgement; then as each pass says.
 """
 
 import numpy as np

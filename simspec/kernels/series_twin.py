@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from simspec.kernels.words import GOLD, MIX_1, MIX_2
+from simspec.kernels.words import GOLD
+from simspec.kernels.words_twin import MASK, mixed
 
-_MASK = 2**64 - 1
 LN2 = 0.6931471805599453
 
 
@@ -41,19 +41,12 @@ def any_logarithm(x: float) -> float:
     return logarithm(x) if x >= 1.0 else -logarithm(1.0 / x)
 
 
-def mixed(z: int) -> int:
-    """The finaliser of splitmix64."""
-    z = (z ^ (z >> 30)) * MIX_1 & _MASK
-    z = (z ^ (z >> 27)) * MIX_2 & _MASK
-    return z ^ (z >> 31)
-
-
 def evens(word: int) -> Iterator[float]:
     """Numbers in (0, 1) of a word, one after another."""
     place = 0
     while True:
         place += 1
-        yield ((mixed((word + GOLD * place) & _MASK) >> 11) + 0.5) * 2.0**-53
+        yield ((mixed((word + GOLD * place) & MASK) >> 11) + 0.5) * 2.0**-53
 
 
 def gamma_draw(numbers: Iterator[float], shape: float) -> float:

@@ -31,8 +31,8 @@ class Heuristic(Bounded):
     ----------
     Hugging Face transformers, generation/candidate_generator.py, ``update_candidate_strategy``: +2 where every
     candidate matched, else −1 but not below 1; there is no upper bound.  Schedule and κ = 5 were defaults in version
-    4.40.  Since 4.45 the default is "constant" with 20 candidates: who asks for the schedule begins with ``first = 20``,
-    and a confidence threshold of .4 cuts drafts short (here a scheme, not a policy).
+    4.40.  Since 4.45 the default is "constant" with 20 candidates: who asks for the schedule begins with
+    ``first = 20``, and a confidence threshold of .4 cuts drafts short (here a scheme, not a policy).
     """
 
     type: Literal["heuristic"] = "heuristic"
