@@ -45,6 +45,14 @@ class Lane:
         if self.policy.rule:
             self.rule = RULE_TWINS[self.policy.rule](self.policy.figures.tolist(), self.policy.initial.tolist())
 
+    def play_on(self, first: int, until: int) -> None:
+        """Rounds, or requests where the form has them, number ``first`` to ``until`` − 1."""
+        for number in range(first, until):
+            if isinstance(self.form, (Requests, Urn)):
+                self.play_request(self.form, number)
+            else:
+                self.play_round()
+
     def play_request(self, form: Requests | Urn, number: int) -> None:
         """One output sequence from its first token to its last."""
         tokens = self._begin(form, number)

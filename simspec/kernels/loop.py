@@ -49,6 +49,7 @@ from simspec.kernels.passes import (
     learn,
     out_of_bounds,
     record,
+    write_down,
 )
 from simspec.kernels.policy_types import policy_type, rule_type
 from simspec.kernels.serving import DELAY, choose_late, count_turns, recall, wait
@@ -113,8 +114,9 @@ def play_rounds(
     raw : int32 (3 or 1, rounds, 64)
         Position, drafts and accepted length of the first rounds, or the last of these alone; −1 drafts where a lane has
         finished.  May be empty; once it is full play stops, and the tally is that of the rounds in it.
-    marks, snaps : int64 (marks,), int32 (marks, 64·(κ + 1)²)
-        Rounds, ascending, after which the counts of each lane by (drafted, accepted) are written down.
+    marks, snaps : int64 (marks,), int32 (marks, 64·((κ + 1)² + 3))
+        Rounds, or requests where they have an end, ascending, after which is written down what each lane has so far:
+        counts by (drafted, accepted), then behind those of all lanes its flips, wakes and discarded tokens.
     """
     state = np.empty((4, GENERATORS), np.uint64)
     pairs = np.empty(GENERATORS * ROUNDS, np.uint64)
@@ -184,8 +186,9 @@ def play_rounds(
             else:
                 choose(lanes, numbers[0], numbers[1], numbers[2], numbers[3])
         played += 1
-        if mark < marks.size and played == marks[mark]:
-            snaps[mark] = seen[:nowhere]
+        if not by_request and mark < marks.size and played == marks[mark]:
+            for lane in range(LANES):
+                write_down(snaps[mark], lane, width, seen, lanes, discarded)
             mark += 1
         if played == raw.shape[1]:
             break
@@ -199,6 +202,9 @@ def play_rounds(
                 if left[lane] > 0:
                     discarded[lane] += lanes[POSITION + lane] - lanes[LENGTH + lane]
                     left[lane] -= 1
+                    for m in range(marks.size):
+                        if quota - left[lane] == marks[m]:
+                            write_down(snaps[m], lane, width, seen, lanes, discarded)
                     if left[lane] == 0:
                         flips[lane], wakes[lane] = lanes[FLIPS + lane], lanes[WAKES + lane]
                         lanes[HOME + lane] = nowhere  # plays on unseen until the last lane has finished

@@ -7,6 +7,7 @@ from simspec.kernels.fields import (
     DRAFT,
     DRAFTED,
     EXAMINED,
+    FLIPS,
     FULL,
     HITS,
     HOME,
@@ -16,6 +17,7 @@ from simspec.kernels.fields import (
     POSITION,
     ROW,
     RUN,
+    WAKES,
 )
 from simspec.kernels.jit import njit
 from simspec.kernels.steps import level, place
@@ -147,6 +149,16 @@ def record(lanes, left, raw, played):
     for lane in range(LANES):
         raw[0, played, lane] = lanes[POSITION + lane]
         raw[1, played, lane] = lanes[DRAFTED + lane] if left[lane] > 0 else -1
+
+
+@njit
+def write_down(snap, lane, width, seen, lanes, discarded):
+    """What a lane has so far: its counts, flips, wakes and discarded tokens."""
+    cells = width * width
+    snap[lane * cells : (lane + 1) * cells] = seen[lane * cells : (lane + 1) * cells]
+    beside = LANES * cells + lane
+    snap[beside], snap[beside + LANES] = lanes[FLIPS + lane], lanes[WAKES + lane]
+    snap[beside + 2 * LANES] = np.int32(discarded[lane])
 
 
 @njit

@@ -19,7 +19,7 @@ from simspec.kernels.machine import count_kinds
 from simspec.kernels.policies import RULES
 from simspec.kernels.pool import count_pool
 from simspec.kernels.steps import count_steps
-from simspec.kernels.tally import SUMS, Tally, fold
+from simspec.kernels.tally import SUMS, AtMarks, Tally, fold
 from simspec.kernels.words import LANES
 from simspec.model import ParameterError
 
@@ -216,13 +216,16 @@ def steered_rounds(
 
 
 def counts_at(
-    form: Form, keys: np.ndarray, chunk: int, marks: np.ndarray, kappa: int, policy: Policy
-) -> np.ndarray:  # fmt: skip
-    """``out[mark, lane, drafted, accepted]`` = rounds of the lane among the first ``marks[mark]``, for 64 lanes."""
+    form: Form, keys: np.ndarray, chunk: int, marks: np.ndarray, kappa: int, policy: Policy, lanes: int = LANES
+) -> AtMarks:  # fmt: skip
+    """What each of ``lanes`` lanes has after its first ``marks[mark]`` rounds, or requests if the form has them."""
     width = max(kappa, policy.highest) + 1
-    snaps = np.zeros((len(marks), LANES * width * width), np.int32)
-    _loop(form, keys, chunk, LANES, int(marks[-1]), kappa, policy, marks=marks, snaps=snaps)
-    return snaps.reshape(len(marks), LANES, width, width)
+    cells = width * width
+    snaps = np.zeros((len(marks), LANES * (cells + 3)), np.int32)
+    _loop(form, keys, chunk, lanes, int(marks[-1]), kappa, policy, marks=marks, snaps=snaps)
+    counts, *beside = np.split(snaps, [LANES * (cells + more) for more in range(3)], axis=1)
+    shaped = counts.reshape(len(marks), LANES, width, width)
+    return AtMarks(shaped[:, :lanes], *(own[:, :lanes] for own in beside))
 
 
 def _row_arguments(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import overload
+from typing import NamedTuple, overload
 
 import numpy as np
 
@@ -49,6 +49,23 @@ class Tally:
         """Rounds by accepted length, 0 … κ."""
         counts: np.ndarray = self.histogram.sum(axis=0)
         return counts
+
+
+class AtMarks(NamedTuple):
+    """What lanes have at some marks of their way.
+
+    Attributes
+    ----------
+    counts : int32 array (marks, lanes, κ + 1, κ + 1)
+        Rounds so far by (drafted, accepted).
+    flips, wakes, discarded : int32 array (marks, lanes)
+        As in `Tally`, so far; and tokens emitted past the ends of requests.
+    """
+
+    counts: np.ndarray
+    flips: np.ndarray
+    wakes: np.ndarray
+    discarded: np.ndarray
 
 
 class Folded(Sequence[Tally]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from simspec.kernels.forms import Dense, Form, FreshRow, Policy, Replay, Request
 from simspec.kernels.lane_twin import Lane
 from simspec.kernels.lower_schemes import Grown, Machine, SchemeForm, TokenPool
 from simspec.kernels.pool_twin import pool_counts
-from simspec.kernels.tally import SUMS, Tally, fold
+from simspec.kernels.tally import SUMS, AtMarks, Tally, fold
 from simspec.kernels.words import GENERATORS, GOLD, LANES
 from simspec.kernels.words_twin import MASK, aside_word, first_above, generator_words, lane_words, mixed
 
@@ -163,12 +164,7 @@ def play(
     flips, wakes = np.zeros((2, lanes if policy else 0), np.int64)
     for lane in range(lanes):
         player = Lane(form, keys, chunk, lane, kappa, policy)
-        if isinstance(form, (Requests, Urn)):
-            for number in range(length):
-                player.play_request(form, number)
-        else:
-            for _ in range(length):
-                player.play_round()
+        player.play_on(0, length)
         sums[lane] = [player.sums[name] for name in SUMS]
         histogram += player.histogram
         flips[lane:][:1], wakes[lane:][:1] = player.flips, player.wakes
@@ -193,18 +189,21 @@ def steered_rounds(
 
 
 def counts_at(
-    form: Form, keys: np.ndarray, chunk: int, marks: np.ndarray, kappa: int, policy: Policy
-) -> np.ndarray:  # fmt: skip
+    form: Form, keys: np.ndarray, chunk: int, marks: np.ndarray, kappa: int, policy: Policy, lanes: int = LANES
+) -> AtMarks:  # fmt: skip
     """As `simspec.kernels.play.counts_at`."""
+    if isinstance(form, Dense):
+        form = form.requests(chunk, lanes, policy.highest)
     width = max(kappa, policy.highest) + 1
-    out = np.zeros((len(marks), LANES, width, width), np.int32)
-    for lane in range(LANES):
+    counts = np.zeros((len(marks), lanes, width, width), np.int32)
+    flips, wakes, discarded = np.zeros((3, len(marks), lanes), np.int32)
+    for lane in range(lanes):
         player = Lane(form, keys, chunk, lane, kappa, policy)
-        for mark, rounds in enumerate(marks):
-            for _ in range(int(rounds) - player.played):
-                player.play_round()
-            out[mark, lane] = player.histogram
-    return out
+        for mark, (done, until) in enumerate(pairwise([0, *marks.tolist()])):
+            player.play_on(done, until)
+            counts[mark, lane], flips[mark, lane], wakes[mark, lane] = player.histogram, player.flips, player.wakes
+            discarded[mark, lane] = player.sums["accepted"] + player.sums["n"] - player.sums["tokens"]
+    return AtMarks(counts, flips, wakes, discarded)
 
 
 def _replay(form: Replay, chunk: int, lanes: int, repeats: int, kappa: int) -> Tally:

@@ -63,6 +63,7 @@ _HOMES = {
     ),
     "generations": ("GenerationLaw", "generation"),
     "hidden": ("token_alpha",),
+    "informed": ("informed_speedup",),
     "judged": (
         "complete_rejection",
         "complete_rejection_threshold",
@@ -101,6 +102,7 @@ _HOMES = {
         "staircase",
         "step_alpha",
     ),
+    "stretch_costs": ("StretchOptimum", "stretch_optimum"),
     "systems": (
         "LookaheadStep",
         "accepted_variance",

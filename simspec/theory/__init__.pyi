@@ -60,6 +60,7 @@ from simspec.theory.ewma import (
 )
 from simspec.theory.generations import GenerationLaw, generation
 from simspec.theory.hidden import token_alpha
+from simspec.theory.informed import informed_speedup
 from simspec.theory.judged import (
     complete_rejection,
     complete_rejection_threshold,
@@ -104,6 +105,7 @@ from simspec.theory.step_rates import (
     staircase,
     step_alpha,
 )
+from simspec.theory.stretch_costs import StretchOptimum, stretch_optimum
 from simspec.theory.systems import (
     LookaheadStep,
     accepted_variance,
@@ -161,6 +163,7 @@ __all__ = [
     "StaticBatch",
     "StopRules",
     "StoppedDraft",
+    "StretchOptimum",
     "Surroundings",
     "TailRisks",
     "TokenWalk",
@@ -225,6 +228,7 @@ __all__ = [
     "generation",
     "generation_rounds",
     "guard_alpha",
+    "informed_speedup",
     "integer_kappa_for_share",
     "judged_sum",
     "judged_variance_factor",
@@ -268,6 +272,7 @@ __all__ = [
     "step_alpha",
     "stop_rules",
     "stopped_draft",
+    "stretch_optimum",
     "surroundings",
     "survival_curve",
     "tail_optimal_kappa",
