@@ -183,8 +183,8 @@ class Policies:
         Examples
         --------
         >>> import simspec.model
-        >>> print(Policies.make(type="heuristic", first=5, highest=20))
-        heuristic(first = 5, highest = 20)
+        >>> print(Policies.make(type="heuristic", first=20, highest=32))
+        heuristic(first = 20, highest = 32)
         """
         kind = keys.get("type")
         if kind is None:
