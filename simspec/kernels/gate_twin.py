@@ -18,7 +18,9 @@ class Gate(Rule):
 
     def after(self, kappa: int, asked: int, drafted: int, accepted: int, word: int) -> int:
         if kappa > 0:
-            return 0 if self.fails(drafted, accepted) else kappa
+            return 0 if asked > 0 and self.fails(drafted, accepted) else kappa
+        if asked > 0:  # news of a round before it closed
+            return 0
         self.closed += 1
         if not 0 < self.probe <= self.closed:
             return 0

@@ -16,9 +16,11 @@ def by_gate(kappa, asked, drafted, accepted, full, state, figures, words):
     """Closed where accepted over drafted of a stretch is too small.  state: also rounds, accepted, drafted."""
     for lane in range(LANES):
         if kappa[lane] == 0:
-            if opens(state, lane, figures):
+            if asked[lane] == 0 and opens(state, lane, figures):
                 kappa[lane] = np.int32(figures[4])
                 state[2, lane], state[3, lane], state[4, lane] = 0.0, 0.0, 0.0
+            continue
+        if asked[lane] == 0:  # late news of a time when it was closed
             continue
         state[2, lane] += 1.0
         state[3, lane] += np.float64(accepted[lane])
@@ -38,7 +40,7 @@ def by_rolling_gate(kappa, asked, drafted, accepted, full, state, figures, words
     window = np.int64(figures[0])
     for lane in range(LANES):
         if kappa[lane] == 0:
-            if opens(state, lane, figures):
+            if asked[lane] == 0 and opens(state, lane, figures):
                 kappa[lane] = np.int32(figures[4])
                 state[2, lane], state[3, lane] = 0.0, 0.0
             continue
