@@ -10,6 +10,7 @@ import numpy as np
 from simspec.kernels.tally import Tally
 from simspec.model import Cost, Iid, Process, Scheme, Simulation, TokenChain
 from simspec.model.identity import digest
+from simspec.model.policies import Fixed, Policy
 from simspec.model.schemes import Chain
 from simspec.run.engine import Job, run_jobs
 from simspec.run.judged import JudgedJob, run_judged
@@ -20,7 +21,7 @@ from simspec.run.token_job import SampledJob
 from simspec.run.token_result import SampledTokens
 from simspec.stats.counts import Counts
 
-CHAIN = Chain()
+CHAIN, FIXED = Chain(), Fixed()
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Observed:
 class Need:
     """A process that must be simulated at some κ; ``judged`` asks for a verdict on every draft.
 
-    ``scheme`` is how it drafts, ``costs`` are those the stored estimates are priced at.
+    ``scheme`` is how it drafts, ``policy`` chooses κ, ``costs`` are those the stored estimates are priced at.
     """
 
     process: Process
@@ -49,11 +50,12 @@ class Need:
     judged: bool = False
     costs: tuple[Cost, ...] = ()
     scheme: Scheme = CHAIN
+    policy: Policy = FIXED
 
     @property
     def simulation(self) -> Simulation:
-        """What is played: windows of chains, or rounds of another scheme."""
-        return Simulation(self.process, self.scheme)
+        """What is played: windows of chains, rounds of another scheme, or rounds between which κ changes."""
+        return Simulation(self.process, self.scheme, self.policy)
 
 
 @dataclass(frozen=True)
@@ -133,9 +135,9 @@ class Lab:
         for name, drawn in zip(sampled, run_sampled(sampled.values(), self.threads, self.progress), strict=True):
             self._sampled[name] = SampledTokens(*drawn)
 
-    def counts(self, process: Process, scheme: Scheme = CHAIN) -> Counts:
-        """Counts of a simulated process, drafting in a chain unless another scheme is named."""
-        return self._counts[Simulation(process, scheme).id]
+    def counts(self, process: Process, scheme: Scheme = CHAIN, policy: Policy = FIXED) -> Counts:
+        """Counts of a simulated process, drafting in a chain at fixed κ unless another scheme or policy is named."""
+        return self._counts[Simulation(process, scheme, policy).id]
 
     def tallies(self, process: Process) -> Sequence[Tally]:
         """Tallies of a simulated process, by ascending κ."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from simspec import theory
 from simspec.claims.claim import Claim, Says, below, formula, untestable
-from simspec.claims.control import GRID, SMOOTHING, best, long_run, plug_in
+from simspec.claims.loops import GRID, PLUG_IN, SMOOTHING, best, steady_truth
 from simspec.claims.quantity import Formula
 from simspec.claims.setup import STANDARD, USUAL, step_alpha
 from simspec.model import Drift
@@ -73,8 +73,8 @@ def claims() -> list[Claim]:
             "The regret per token vanishes.",
             Says(-0.001, 0.001),
             Formula(_per_token, again=lambda: (rolling_regret(1024) - rolling_regret(256)) / 768, tolerance=GRID),
-            f"It stays at {_per_token():.4f} plain target steps, {1 - long_run(0.7).speedup / best(0.7):.2%} of the "
-            "speed.",
+            f"It stays at {_per_token():.4f} plain target steps, {1 - steady_truth(PLUG_IN, USUAL) / best(0.7):.2%} of "
+            "the speed.",
         ),
     ]
 
@@ -83,7 +83,7 @@ def claims() -> list[Claim]:
 def rolling_regret(tokens: int) -> float:
     """Cost of a generation under the controller beyond that of the best fixed κ in the long run, α = .7."""
     level = Drift(shape="linear", alpha_start=0.7, alpha_end=0.7, tokens=tokens)
-    spent = theory.controller_generation(level, plug_in, STANDARD, SMOOTHING, 0.7)
+    spent = theory.controller_generation(level, PLUG_IN.rule(), STANDARD, SMOOTHING, 0.7)
     return spent.mean_cost - tokens / best(0.7)
 
 
@@ -92,7 +92,7 @@ def _rolling_slope() -> float:
 
 
 def _per_token() -> float:
-    return 1 / long_run(0.7).speedup - 1 / best(0.7)
+    return 1 / steady_truth(PLUG_IN, USUAL) - 1 / best(0.7)
 
 
 def windows_apart(kappa: int) -> float:
@@ -122,7 +122,7 @@ def learning_regret(rounds: int, by_verdict: bool = False) -> float:
         steps = [step_alpha(kappa, STANDARD) for kappa in range(1, 20)]  # from kappa to kappa + 1
         kappas = 1 + np.searchsorted(steps, seen)
     else:
-        kappas = plug_in(seen)
+        kappas = PLUG_IN.rule()(seen)
     lost = np.array([_lost(kappa, by_verdict) for kappa in range(21)])
     kept = float(law[accepted, rejected] @ lost[kappas])
     return explored * float(lost[EXPLORED]) + (rounds - explored) * kept

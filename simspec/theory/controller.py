@@ -17,6 +17,7 @@ import numpy.typing as npt
 from simspec.model.cost import Cost
 from simspec.model.drift import Drift
 from simspec.model.errors import ParameterError
+from simspec.model.markov import Markov
 from simspec.theory.law import FloatArray
 from simspec.theory.ranges import as_numbers, check_inside, check_range, check_whole, whole_numbers
 
@@ -106,14 +107,14 @@ class LongRun:
 
 
 def controller_long_run(
-    alpha: float, rule: Rule, cost: Cost, smoothing: float, points: int = 2 * POINTS - 1
+    alpha: float | Markov, rule: Rule, cost: Cost, smoothing: float, points: int = 2 * POINTS - 1
 ) -> LongRun:
-    """Long-run throughput of an EWMA controller on independent drafts.
+    """Long-run throughput of an EWMA controller on independent drafts, or on those of a two-state chain.
 
     Parameters
     ----------
-    alpha : float
-        Acceptance rate of one examined draft, 0 < alpha < 1.
+    alpha : float or Markov
+        Acceptance rate of one examined draft, 0 < alpha < 1; or a chain of verdicts with such a rate.
     rule : callable
         Array of estimates → array of draft lengths, each 1 to 64, e.g. `plug_in_kappas`.
     cost : Cost
@@ -143,38 +144,65 @@ def controller_long_run(
     >>> round(found.speedup, 3), round(found.mean_estimate, 3)
     (1.908, 0.635)
     """
-    check_inside("alpha", alpha, 0, 1)
+    verdicts = _verdicts(alpha)
     check_inside("smoothing", smoothing, 0, 1)
     cost.check_changes_are_free("the long run of a controller")
     _check_points(points)
-    fine = _settled(_Moves(rule, smoothing, points), alpha, cost)
-    coarse = _settled(_Moves(rule, smoothing, (points + 1) // 2), alpha, cost)
+    fine = _settled(_Moves(rule, smoothing, points), verdicts, cost)
+    coarse = _settled(_Moves(rule, smoothing, (points + 1) // 2), verdicts, cost)
     return LongRun(*fine, grid_error=abs(fine[0] - coarse[0]))
 
 
-def _settled(moves: _Moves, alpha: float, cost: Cost) -> tuple[float, float, float, float, float, FloatArray]:
+@dataclass(frozen=True)
+class _Verdicts:
+    """Rate of all drafts together, of the first one of a round by how the round before ended, and of later ones.
+
+    ``first`` has one rate if the round before does not matter, else that after a rejection and that after a full one.
+    """
+
+    mean: float
+    first: tuple[float, ...]
+    later: float
+
+
+def _verdicts(alpha: float | Markov) -> _Verdicts:
+    if not isinstance(alpha, Markov):
+        check_inside("alpha", alpha, 0, 1)
+        return _Verdicts(alpha, (alpha,), alpha)
+    mean, rho = alpha.alpha, alpha.rho
+    check_inside("alpha", mean, 0, 1)
+    later = mean + rho * (1.0 - mean)
+    if not alpha.carried:
+        return _Verdicts(mean, (mean,), later)
+    lower = mean * (1.0 - rho**alpha.steps_after_reject)
+    return _Verdicts(mean, (lower, mean + (1.0 - mean) * rho**alpha.steps_after_full), later)
+
+
+def _settled(moves: _Moves, verdicts: _Verdicts, cost: Cost) -> tuple[float, float, float, float, float, FloatArray]:
     if moves.kappas.min() < 1:
         raise ParameterError("rule", "rule drafts nothing at some estimate and so never learns; allowed: kappa ≥ 1")
-    chance = moves.chances(np.full(int(moves.kappas.max()), alpha))
-    size, grid = moves.grid.size, moves.grid
-    law = np.zeros(size)
-    law[round(alpha * (size - 1))] = 1.0
+    later = [verdicts.later] * (int(moves.kappas.max()) - 1)
+    chances = [moves.chances(np.array([first, *later])) for first in verdicts.first]
+    size, rows = moves.grid.size, len(chances)
+    below = moves.below + size * moves.full if rows == 2 else moves.below
+    law = np.zeros((rows, size))
+    law[0, round(verdicts.mean * (size - 1))] = 1.0
     for _ in range(_STEPS):
-        mass = law[moves.start] * chance
-        after = _binned(moves.below, mass * (1.0 - moves.weight), size)
-        after += _binned(moves.below + 1, mass * moves.weight, size)
-        after /= after.sum()
+        mass = moves.outcomes(law, chances)
+        after = _binned(below, mass * (1.0 - moves.weight), rows * size)
+        after += _binned(below + 1, mass * moves.weight, rows * size)
+        after = (after / after.sum()).reshape(rows, size)
         moved, law = float(np.abs(after - law).sum()), after
         if moved < _STEADY * size**0.5:
             break
     else:
         raise ParameterError("smoothing", f"smoothing does not settle within {_STEPS:,} rounds; allowed: a smaller one")
-    mass = law[moves.start] * chance
+    mass, estimates = moves.outcomes(law, chances), law.sum(axis=0)
     tokens = float(mass @ (moves.accepted + 1.0))
-    spent = float(law @ moves.base(cost)) + cost.c_r * float(mass[~moves.full].sum())
-    mean = float(law @ grid)
-    spread = float(np.sqrt(law @ (grid - mean) ** 2))
-    return tokens / spent, tokens, spent, mean, spread, _binned(moves.kappas, law, 0)
+    spent = float(estimates @ moves.base(cost)) + cost.c_r * float(mass[~moves.full].sum())
+    mean = float(estimates @ moves.grid)
+    spread = float(np.sqrt(estimates @ (moves.grid - mean) ** 2))
+    return tokens / spent, tokens, spent, mean, spread, _binned(moves.kappas, estimates, 0)
 
 
 def _lengths(rule: Rule, estimates: FloatArray) -> IntArray:
@@ -318,7 +346,7 @@ class _Moves:
     """
 
     def __init__(self, rule: Rule, smoothing: float, points: int, longest: int | None = None) -> None:
-        self.rule, self.smoothing, self.points = rule, smoothing, points
+        self.smoothing, self.points = smoothing, points
         self.grid = np.linspace(0.0, 1.0, points)
         self.kappas = _lengths(rule, self.grid)
         if longest is not None:
@@ -335,13 +363,17 @@ class _Moves:
 
     def cut(self, longest: int) -> _Moves:
         """The same with drafts of at most ``longest``."""
-        return _Moves(self.rule, self.smoothing, self.points, longest)
+        return _Moves(lambda _: self.kappas, self.smoothing, self.points, longest)
 
     def chances(self, rates: FloatArray) -> FloatArray:
         """Probability of every outcome, for the rates of the drafts of a round."""
         alive = np.concatenate(([1.0], np.cumprod(rates)))
         rejected = np.append(alive[:-1] - alive[1:], 0.0)
         return np.where(self.full, alive[self.accepted], rejected[self.accepted])
+
+    def outcomes(self, law: FloatArray, chances: list[FloatArray]) -> FloatArray:
+        """Probability of every outcome under a law of (how the round before ended, estimate)."""
+        return np.asarray(sum(own[self.start] * chance for own, chance in zip(law, chances, strict=True)))
 
     def base(self, cost: Cost) -> FloatArray:
         """Cost of a round without rollback, by grid point."""
