@@ -98,7 +98,8 @@ class Lane:
         self.off = self.kappa == 0
         self.last = self.kappa
         if isinstance(self.form, Rows):
-            self.row = int(self.form.on_full[self.row] if full else self.form.on_reject[self.row])
+            on_reject, on_full, on_off = self.form.follow
+            self.row = int((on_off if drafted == 0 else on_full if full else on_reject)[self.row])
         if isinstance(self.form, Drawn):
             law = self.form.law_after(self.row, accepted, full)
             self.row = first_above(row_word(self.keys.tolist(), self.lane, self.played) >> 32, law)

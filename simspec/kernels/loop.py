@@ -62,7 +62,7 @@ ROUNDS = 32
 
 def play_rounds(
     keys, chunk, playing, quota,
-    rows, walk, on_reject, on_full, moves, start, offsets, classes, urn,
+    rows, walk, on_reject, on_full, on_off, moves, start, offsets, classes, urn,
     lengths, bits, truncate,
     kappa, policy, numbers, own, rule, figures, initial, serving,
     sums, histogram, steps, drafts, discarded, flips, wakes, raw, marks, snaps,
@@ -79,7 +79,7 @@ def play_rounds(
         Rounds (no ``lengths`` and no ``bits``) or requests per lane.
     rows : int32 (rows, multiple of 8)
         Thresholds as levels, padded with the lowest.
-    walk, on_reject, on_full
+    walk, on_reject, on_full, on_off
         `KEEP`, `CARRY`, `ALONG` or `DRAWN`, and the next row of a carried one.
     moves : int32 (rows·(2κ + 1), multiple of 8)
         Levels of the next row of a drawn one, cumulative, as in `simspec.kernels.forms.Drawn`.
@@ -172,7 +172,7 @@ def play_rounds(
         if played < raw.shape[1]:
             record(lanes, left, raw, played)
         if walk == CARRY:
-            carry(lanes, on_full, on_reject)
+            carry(lanes, on_reject, on_full, on_off)
         elif walk == DRAWN:
             draw_next(keys, chunk, played, lanes, moves, moves.shape[0] // rows.shape[0])
         if urn.size > 0:
@@ -247,7 +247,7 @@ def kernel():
 
     i4, i8, table, whole = types.int32, types.int64, types.int32[:, ::1], types.int32[::1]
     address = (types.uint64[::1], i8, i8, i8)
-    process = (table, i8, whole, whole, table, whole, whole, whole, types.float64[::1])
+    process = (table, i8, whole, whole, whole, table, whole, whole, whole, types.float64[::1])
     ends = (whole, whole, i8)
     vector, counts = types.float64[::1], types.int64[::1]
     policy = (i4, i8, whole, policy_type(), rule_type(), vector, vector, whole)

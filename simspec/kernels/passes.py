@@ -177,11 +177,12 @@ def write_down(snap, lane, width, seen, lanes, discarded):
 
 
 @njit
-def carry(lanes, on_full, on_reject):
+def carry(lanes, on_reject, on_full, on_off):
     """The next row follows from this one and from the outcome."""
     for lane in range(LANES):
         row = lanes[ROW + lane]
-        lanes[ROW + lane] = on_full[row] if lanes[FULL + lane] != 0 else on_reject[row]
+        after = on_full[row] if lanes[FULL + lane] != 0 else on_reject[row]
+        lanes[ROW + lane] = after if lanes[DRAFTED + lane] > 0 else on_off[row]
 
 
 @njit

@@ -241,8 +241,8 @@ def _row_arguments(
     thresholds: np.ndarray, walk: int, start: np.ndarray = _NO_LEVELS, follow: Any = None, offsets: np.ndarray = _HOME,
     classes: np.ndarray = _NO_LEVELS, moves: np.ndarray = _NO_MOVES,
 ) -> tuple[Any, ...]:  # fmt: skip
-    on_reject, on_full = (np.ascontiguousarray(x, np.int32) for x in follow or (_NO_LEVELS, _NO_LEVELS))
-    return padded_levels(thresholds, _NEVER), walk, on_reject, on_full, moves, start, offsets, classes, _NO_URN
+    following = (np.ascontiguousarray(rows, np.int32) for rows in follow or (_NO_LEVELS,) * 3)
+    return padded_levels(thresholds, _NEVER), walk, *following, moves, start, offsets, classes, _NO_URN
 
 
 _ENDLESS = (_NO_LEVELS, _NO_LEVELS, 0)
@@ -255,7 +255,7 @@ def _fresh(form: FreshRow, chunk: int, lanes: int, longest: int) -> Any:
 
 def _carried(form: Rows, chunk: int, lanes: int, longest: int) -> Any:
     start = levels(form.start[:-1])
-    return _row_arguments(form.thresholds, fields.CARRY, start, (form.on_reject, form.on_full)), _ENDLESS
+    return _row_arguments(form.thresholds, fields.CARRY, start, form.follow), _ENDLESS
 
 
 def _drawn(form: Drawn, chunk: int, lanes: int, longest: int) -> Any:
