@@ -52,7 +52,17 @@ from simspec.kernels.passes import (
     write_down,
 )
 from simspec.kernels.policy_types import policy_type, rule_type
-from simspec.kernels.serving import DELAY, choose_late, count_turns, recall, wait
+from simspec.kernels.serving import (
+    DELAY,
+    FRESH,
+    STALE_ROUNDS,
+    choose_late,
+    count_turns,
+    draw_stale,
+    grow_stale,
+    recall,
+    wait,
+)
 from simspec.kernels.words import GENERATORS, LANES, next_levels, seed_generators
 
 ROUNDS = 32
@@ -128,7 +138,7 @@ def play_rounds(
     reals = np.zeros(3 * LANES, np.float64)
     memory = np.zeros((initial.size, LANES), np.float64)
     words = np.zeros(LANES, np.uint64)
-    delay = np.int64(serving[DELAY])
+    delay, stale = np.int64(serving[DELAY]), serving[STALE_ROUNDS]
     past, told = np.zeros((delay, TOLD, LANES), np.int32), np.zeros((TOLD, LANES), np.int32)
     mark = 0
     left = np.zeros(LANES, np.int64)
@@ -151,12 +161,16 @@ def play_rounds(
             next_levels(state, pairs, levels)
         if urn.size > 0:
             draw_urn(lanes, levels, used, urn, numbers[3], reals)
+        elif stale > 0:
+            draw_stale(lanes, levels, used, rows, serving[FRESH])
         else:
             draw_rows(lanes, levels, used, rows)
         judge(lanes, cut)
         count(lanes, width, seen)
         if policy != FIXED:
             count_turns(lanes)
+            if stale > 0:
+                grow_stale(lanes, stale)
         if played < raw.shape[1]:
             record(lanes, left, raw, played)
         if walk == CARRY:

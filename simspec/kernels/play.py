@@ -15,6 +15,7 @@ from simspec.kernels.chain import count_chain
 from simspec.kernels.forms import Dense, Drawn, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
 from simspec.kernels.grow import count_grown
 from simspec.kernels.lower_schemes import Grown, Machine, SchemeForm, TokenPool
+from simspec.kernels.lower_stale import doubled
 from simspec.kernels.machine import count_kinds
 from simspec.kernels.policies import RULES
 from simspec.kernels.pool import count_pool
@@ -171,7 +172,10 @@ def _loop(
     """Tally of a chunk by the general loop, and rounds in lock step."""
     chosen = policy or Policy(lowest=kappa, highest=kappa)
     longest = max(kappa, chosen.highest)
-    process, ends = _LOOP_ARGUMENTS[type(form)](form, chunk, lanes, longest)
+    rows, stale = form, chosen.serving.stale
+    if stale:
+        rows = doubled(form.requests(chunk, lanes, longest) if isinstance(form, Dense) else form, stale.factor)
+    process, ends = _LOOP_ARGUMENTS[type(rows)](rows, chunk, lanes, longest)
     own = policy_types.no_policy() if chosen.own is None else policy_types.own_policy(chosen.own)
     rule = policy_types.compiled_rule(RULES[chosen.rule])
     kind = fields.OWN if chosen.own is not None else fields.FIXED if policy is None else fields.HEURISTIC
@@ -181,7 +185,7 @@ def _loop(
     )
     sums, histogram = np.zeros((lanes, len(SUMS)), np.int64), np.zeros((longest + 1, longest + 1), np.int64)
     discarded, flips, wakes = np.zeros((3, LANES), np.int64)
-    serving = np.array([chosen.serving.delay], np.int32)
+    serving = np.array([chosen.serving.delay, stale.rounds if stale else 0, len(process[0]) // 2], np.int32)
     choice = (np.int32(kappa), kind, numbers, own, rule, chosen.figures, chosen.initial, serving)
     out = (sums, histogram, discarded, flips, wakes, raw, marks, snaps)
     try:
