@@ -8,9 +8,9 @@ from simspec.kernels.vectors import BLOCK, above
 from simspec.kernels.words import LANES
 
 _ONE = np.int32(1)
-DELAY, STALE_ROUNDS, FRESH = 0, 1, 2
-"""Entries of the array ``serving``: rounds that news take to reach the policy; rounds in which a drafter is stale that
-was off; rows of a fresh one, behind which those of a stale one stand."""
+DELAY, BATCH, SHARES, STALE_ROUNDS, FRESH = range(5)
+"""Entries of the array ``serving``: rounds that news take; lanes of a batch, whether they share one κ; rounds in which
+a drafter is stale that was off, and the rows of a fresh one, behind which those of a stale one stand."""
 
 
 @njit

@@ -1,11 +1,11 @@
-"""Under which conditions does a policy run?  News come late, a drafter goes stale; left out, neither."""
+"""Under which conditions does a policy run?  Late news, batches, stale drafters; left out, none of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from simspec.model.base import Model
 from simspec.model.errors import ParameterError
@@ -33,6 +33,12 @@ class Serving(Model):
     delay : int
         Rounds that news take: after round r the policy is told of round r − delay, and while there is none, κ stays at
         its first value.  0 to 1000.
+    batch : int
+        Requests that are served together, 1, 2, 4, … 64.  A batch moves in lock step: its step is as long as the most
+        drafts among its requests, and pays c_r if any of them rejects one.
+    shares : bool
+        Whether the requests of a batch have one κ and one state of the policy, which is then told of all of them after
+        every round, one after the other; it is not reset between requests.  Otherwise each chooses its own κ.
     stale_rounds, stale_factor : int, float
         In the first ``stale_rounds`` rounds of a request that draft after a round with κ = 0, every draft is accepted
         ``stale_factor`` times as often: the drafter's own state misses the tokens that were made without it.  0 to
@@ -50,8 +56,17 @@ class Serving(Model):
     """
 
     delay: int = Field(default=0, ge=0, le=ROUNDS_LIMIT, description="rounds that news take to reach the policy")
+    batch: int = Field(default=1, ge=1, le=64, description="requests served together, a power of two")
+    shares: bool = Field(default=True, description="whether a batch has one κ; else each request chooses its own")
     stale_rounds: int = Field(default=0, ge=0, le=ROUNDS_LIMIT, description="rounds of a stale drafter after κ = 0")
     stale_factor: float = Field(default=1.0, ge=0, le=1, description="factor on its acceptance until then")
+
+    @field_validator("batch")
+    @classmethod
+    def _whole_batches(cls, batch: int) -> int:
+        if 64 % batch:
+            raise ParameterError("batch", f"batch = {batch} is out of range; allowed: 1, 2, 4, 8, 16, 32, 64")
+        return batch
 
     @model_validator(mode="after")
     def _both(self) -> Serving:
@@ -62,6 +77,11 @@ class Serving(Model):
         return self
 
     @property
+    def shares_kappa(self) -> bool:
+        """Whether several requests have one κ."""
+        return self.batch > 1 and self.shares
+
+    @property
     def stale(self) -> Stale | None:
         """How long and how much worse a drafter is that was off; None if it is not."""
         if self.stale_rounds == 0 or self.stale_factor == 1.0:
@@ -69,15 +89,17 @@ class Serving(Model):
         return Stale(self.stale_rounds, self.stale_factor)
 
     def identity(self) -> dict[str, Any]:
-        """What differs from an engine that serves as if nothing were said."""
+        """What differs from an engine that serves as if nothing were said; who is alone shares with nobody."""
         own = super().identity()
+        if self.batch == 1:
+            del own["shares"]
         if self.stale is None:
             del own["stale_rounds"], own["stale_factor"]
         return {key: value for key, value in own.items() if value != type(self).model_fields[key].default}
 
     def under(self, policy: Policy) -> Serving:
-        """What matters to this policy: at a fixed κ no news count."""
-        return self if policy.adapts else NORMAL
+        """What matters to this policy: at a fixed κ no news count, and all have it anyway."""
+        return self if policy.adapts else Serving(batch=self.batch)
 
     def check(self, *policies: Policy) -> None:
         """Raise `ParameterError` if a key has no effect under any of the policies."""
