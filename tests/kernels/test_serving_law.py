@@ -7,8 +7,9 @@ import pytest
 from test_policy_histories import ALARM, BOUNDS, CHUNKS, COST, DRIFTS, POLICIES, bounded, misfit
 
 from simspec import theory
-from simspec.kernels import lower, play
+from simspec.kernels import play
 from simspec.kernels.lower_policies import policy_form
+from simspec.kernels.lower_steered import steered_form
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import DiscreteMixture, Iid, Markov
 from simspec.model.policies import Heuristic, Schedule, Ucb
@@ -20,7 +21,7 @@ PLAN = (3, 0, 3, 0, 2, 0, 4, 0, 1)
 
 def played(policy, process, serving, length=1):
     form, first = policy_form(policy, serving)
-    rows, keys = lower.form(process, form.highest), stream_keys(5, "served")
+    rows, keys = steered_form(process, form.highest), stream_keys(5, "served")
     return [play.play(rows, keys, chunk, LANES, length, first, form) for chunk in range(CHUNKS)]
 
 
