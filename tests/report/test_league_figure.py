@@ -1,6 +1,7 @@
 """The picture of the league: it is drawn, says what it shows, and refuses other forms before any work."""
 
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -36,12 +37,12 @@ def test_the_same_picture_again(curves, tmp_path):
 def test_names_do_not_cover_each_other():
     for heights in ([0.5] * 7, [0.0, 0.9, 0.95, 0.99], [0.3]):
         found = _apart(heights)
-        assert all(b - a > 0.054 for a, b in zip(found, found[1:], strict=False))
+        assert all(b - a > 0.054 for a, b in pairwise(found))
         assert found[-1] <= 1.0
 
 
 def test_another_form_is_refused_before_any_work(tmp_path, capsys):
-    with pytest.raises(ParameterError, match="figure = 'a.gif' is of unknown form"):
+    with pytest.raises(ParameterError, match=r"figure = 'a\.gif' is of unknown form"):
         check_path(Path("a.gif"))
     assert main(["league", "--alpha", "0.7", "--figure", str(tmp_path / "a.gif"), "--quiet"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
