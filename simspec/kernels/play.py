@@ -15,6 +15,7 @@ from simspec.kernels.chain import count_chain
 from simspec.kernels.forms import Dense, Drawn, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
 from simspec.kernels.grow import count_grown
 from simspec.kernels.lower_schemes import Grown, Machine, SchemeForm, TokenPool
+from simspec.kernels.lower_stale import doubled
 from simspec.kernels.machine import count_kinds
 from simspec.kernels.policies import RULES
 from simspec.kernels.pool import count_pool
@@ -22,6 +23,7 @@ from simspec.kernels.steps import count_steps
 from simspec.kernels.tally import SUMS, AtMarks, Tally, fold
 from simspec.kernels.words import LANES
 from simspec.model import ParameterError
+from simspec.model.serving import Serving
 
 _NEVER, _ALWAYS = 0, 2**32
 _NO_LEVELS = np.zeros(0, np.int32)
@@ -171,7 +173,10 @@ def _loop(
     """Tally of a chunk by the general loop, and rounds in lock step."""
     chosen = policy or Policy(lowest=kappa, highest=kappa)
     longest = max(kappa, chosen.highest)
-    process, ends = _LOOP_ARGUMENTS[type(form)](form, chunk, lanes, longest)
+    rows, stale = form, chosen.serving.stale
+    if stale:
+        rows = doubled(form.requests(chunk, lanes, longest) if isinstance(form, Dense) else form, stale.factor)
+    process, ends = _LOOP_ARGUMENTS[type(rows)](rows, chunk, lanes, longest)
     own = policy_types.no_policy() if chosen.own is None else policy_types.own_policy(chosen.own)
     rule = policy_types.compiled_rule(RULES[chosen.rule])
     kind = fields.OWN if chosen.own is not None else fields.FIXED if policy is None else fields.HEURISTIC
@@ -181,11 +186,12 @@ def _loop(
     )
     sums, histogram = np.zeros((lanes, len(SUMS)), np.int64), np.zeros((longest + 1, longest + 1), np.int64)
     discarded, flips, wakes = np.zeros((3, LANES), np.int64)
-    conditions = chosen.serving
-    serving = np.array([conditions.delay, conditions.batch, conditions.shares_kappa], np.int32)
-    steps = np.zeros((LANES if conditions.batch > 1 else 0, 2 * (longest + 1)), np.int64)
+    serving = _conditions(chosen.serving, len(process[0]) // 2)
+    steps = np.zeros((LANES if chosen.serving.batch > 1 else 0, 2 * (longest + 1)), np.int64)
     choice = (np.int32(kappa), kind, numbers, own, rule, chosen.figures, chosen.initial, serving)
-    out = (sums, histogram, steps, discarded, flips, wakes, raw, marks, snaps)
+    steered = lanes if policy else 0
+    drafts = np.zeros((2, LANES if policy else 0, longest + 1), np.int64)
+    out = (sums, histogram, steps, drafts, discarded, flips, wakes, raw, marks, snaps)
     try:
         played = loop.kernel()(keys, chunk, lanes, quota, *process, *ends, *choice, *out)
     except Exception as error:  # only a user's own pass raises
@@ -193,9 +199,15 @@ def _loop(
     if played < 0:
         rounds = min(quota, -played) if isinstance(form, (FreshRow, Rows, Drawn)) else quota
         _play_again(form, keys, chunk, lanes, rounds, kappa, chosen, f"a κ out of bounds in round {-played}")
-    steered = lanes if policy else 0
     by_step = steps[:lanes].reshape(-1, longest + 1, 2)
-    return Tally(kappa, sums, histogram, flips=flips[:steered], wakes=wakes[:steered], steps=by_step), played
+    turns = {"flips": flips[:steered], "wakes": wakes[:steered], "made": drafts[0, :lanes], "asked": drafts[1, :lanes]}
+    return Tally(kappa, sums, histogram, steps=by_step, **turns), played
+
+
+def _conditions(serving: Serving, fresh: int) -> np.ndarray:
+    """As the loop reads them, by the entries named in `simspec.kernels.serving`."""
+    rounds = serving.stale.rounds if serving.stale else 0
+    return np.array([serving.delay, serving.batch, serving.shares_kappa, rounds, fresh], np.int32)
 
 
 def _play_again(
