@@ -166,7 +166,7 @@ def on_threads(name: str, threads: int) -> Play:
 
 def results(name: str, windows: int, threads: int) -> Any:
     """Tallies of an arm, to be compared bit for bit."""
-    from simspec.run.engine import run_jobs
+    from simspec.run.dispatch import run_jobs
 
     ((_, tallies),) = run_jobs([job(name, windows)], threads=threads)
     return tallies

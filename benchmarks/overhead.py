@@ -20,7 +20,8 @@ from numba.core.dispatcher import Dispatcher
 
 from simspec.model import Scenario
 from simspec.run.dataset import read
-from simspec.run.sweep import plan, sweep
+from simspec.run.planning import plan
+from simspec.run.sweep import sweep
 
 WINDOWS = 1000
 ROUNDS = 3

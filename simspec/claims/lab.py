@@ -12,7 +12,8 @@ from simspec.model import Cost, Iid, Process, Scheme, Simulation, TokenChain
 from simspec.model.identity import digest
 from simspec.model.policies import Fixed, Policy
 from simspec.model.schemes import Chain
-from simspec.run.engine import Job, run_jobs
+from simspec.run.dispatch import run_jobs
+from simspec.run.engine import Job
 from simspec.run.judged import JudgedJob, run_judged
 from simspec.run.pairs import Asked, laws_of
 from simspec.run.progress import Progress

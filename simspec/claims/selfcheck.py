@@ -13,7 +13,8 @@ from simspec.claims.judge import CHECK_SHARE
 from simspec.claims.lab import Lab, Need
 from simspec.kernels.tally import SUMS, Tally
 from simspec.model import BetaMixture, DiscreteMixture, Drift, Hmm, Iid, Markov, Process, Simulation, Survival
-from simspec.run.engine import Job, run_jobs
+from simspec.run.dispatch import run_jobs
+from simspec.run.engine import Job
 from simspec.run.judged import JudgedJob, play_tokens
 from simspec.run.layout import layout
 from simspec.stats.counts import Counts, round_sums

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from simspec.cli.common import add_json, add_quiet, add_threads, positive, threads_of, whole
 
 if TYPE_CHECKING:
+    from simspec.run.planning import Plan
     from simspec.run.record import Recording
-    from simspec.run.sweep import Plan
 
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
@@ -66,8 +66,9 @@ def do(args: argparse.Namespace) -> int:
         from simspec.cli.common import print_json
         from simspec.model import ParameterError, Scenario
         from simspec.model.scenario import POINTS_LIMIT
+        from simspec.run.planning import plan
         from simspec.run.record import Recording
-        from simspec.run.sweep import plan, sweep
+        from simspec.run.sweep import sweep
 
         if args.record_every and not args.record:
             raise ParameterError("record_every", "--record-every needs --record N")

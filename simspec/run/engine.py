@@ -1,14 +1,11 @@
-"""Who plays the chunks?  Threads; the result is the same integers for any number of them and in any order."""
+"""How is a chunk played?  By its address alone: the same integers wherever, whenever and however often it is."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import importlib
-import itertools
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 
@@ -22,19 +19,15 @@ from simspec.kernels.lower_schemes import KindTally, SchemeForm, join_kinds, sch
 from simspec.kernels.lower_steered import steered_form
 from simspec.kernels.tally import Folded, Tally
 from simspec.kernels.words import LANES, stream_keys
-from simspec.model import ParameterError, Process, SimspecError, Simulation, Trace
+from simspec.model import Process, SimspecError, Simulation, Trace
 from simspec.run.layout import Layout, layout
 from simspec.run.plans import steering
-from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
 from simspec.run.traces import trace_form, trace_layout
 
 PIECE_WINDOWS, FRESH_PIECE_WINDOWS = 2**22, 2**24
 """Windows × κ in one piece of work: some milliseconds, so that dispatch is free and progress is smooth; fresh windows
 are ten times cheaper and answer every κ at once."""
-
-SMALLEST_JOB = 2**12
-"""Windows that take as long as the handling of a job."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +58,14 @@ class Job:
         return layout(self.process, self.windows, self.kappas, rounds_only=not self.simulation.chained)
 
     @property
+    def tracks(self) -> tuple[int, ...]:
+        """κ under which counts are kept: one, where all are played at once or a policy chooses."""
+        if self.simulation.policy.adapts:
+            return (self.simulation.policy.longest,)
+        at_once = self.simulation.fresh or self.method != "simulate"
+        return (max(self.kappas),) if at_once else self.kappas
+
+    @property
     def keys(self) -> np.ndarray:
         """Stream keys; they know the process and the seed, and neither κ nor policy nor cost."""
         domain = self.method
@@ -83,7 +84,7 @@ class Job:
         return {}
 
     def pieces(self) -> list[range]:
-        """Ranges of chunks that make one piece of work each."""
+        """Ranges of chunks that make one piece of work each; a last chunk of fewer lanes is one by itself."""
         if self.method != "simulate":
             return [range(1)]
         plan = self.layout
@@ -92,23 +93,26 @@ class Job:
         if not self.simulation.fresh:
             most, per_chunk = PIECE_WINDOWS, per_chunk * len(self.kappas)
         step = max(1, most // per_chunk)
-        return [range(first, min(first + step, plan.chunks)) for first in range(0, plan.chunks, step)]
+        whole = plan.lanes // LANES
+        cuts = [range(first, min(first + step, whole)) for first in range(0, whole, step)]
+        return cuts + [range(whole, plan.chunks)] * (whole < plan.chunks)
 
 
-def play(job: Job, chunks: Iterable[int]) -> Sequence[Tally]:
-    """Tallies per κ of some successive chunks of a job; a draw counts as one chunk."""
+def play(job: Job, chunks: Iterable[int], kappas: Sequence[int] = ()) -> Sequence[Tally]:
+    """Tallies per κ of some successive chunks of a job, or of some of its κ; a draw counts as one chunk."""
+    kappas = kappas or job.kappas
     if job.method == "multinomial":
         job.process.check_method(job.method)
         longest = max(job.kappas)
         return Folded(draw_runs(form_of(job.process, longest), job.keys, job.windows, longest)[None, :], job.kappas)
     if not job.simulation.chained:
-        return [_play_scheme(job, kappa, list(chunks)) for kappa in job.kappas]
+        return [_play_scheme(job, kappa, list(chunks)) for kappa in kappas]
     if job.simulation.policy.adapts:
         return [_play_policy(job, list(chunks))]
     runs = _play_once(job, form_of(job.process, max(job.kappas)), list(chunks))
     if runs is not None:
         return Folded(runs, job.kappas)
-    return [_play_each(job, form_of(job.process, kappa), kappa, list(chunks)) for kappa in job.kappas]
+    return [_play_each(job, form_of(job.process, kappa), kappa, list(chunks)) for kappa in kappas]
 
 
 def _play_scheme(job: Job, kappa: int, chunks: list[int]) -> KindTally:
@@ -171,110 +175,35 @@ def join(parts: Sequence[Tally]) -> Tally:
     return Tally(parts[0].kappa, np.concatenate([t.sums for t in parts]), histogram, **by_lane)
 
 
-def merge(parts: Sequence[Sequence[Tally]]) -> Sequence[Tally]:
-    """Join the pieces of one job, given in chunk order."""
-    if len(parts) == 1:
-        return parts[0]
-    folded = [part for part in parts if isinstance(part, Folded)]
-    if folded:
-        return Folded.join(folded)
-    return [join(same) for same in zip(*parts, strict=True)]
+Parts = dict[int, list[tuple[range, Tally | Folded]]]
+"""The pieces of one job by κ, in chunk order."""
 
 
-def run_jobs(
-    jobs: Iterable[Job],
-    threads: int | None = None,
-    progress: Progress | None = None,
-    order: Callable[[list[range]], list[range]] | None = None,
-    keep_going: bool = False,
-) -> Iterator[tuple[Job, Sequence[Tally]]]:
-    """Play jobs on threads and yield each with its tallies, in the order given.
+def parted(outcome: Sequence[Tally]) -> dict[int, Tally | Folded]:
+    """Tallies by κ; windows that are played once for all κ stand under the longest.
 
-    Parameters
-    ----------
-    jobs : iterable of Job
-    threads : int, optional
-        Worker threads; default all processors this process may use.  Changes no number.
-    progress : Progress, optional
-        Told of finished windows.
-    order : callable, optional
-        Permutation of the pieces of a job, for the test that order changes no number.
-    keep_going : bool
-        Yield a job that cannot be played with an empty list of tallies, its error in ``job.failure``, and go on.
+    Examples
+    --------
+    >>> list(parted(Folded(np.array([[3, 2, 1]]), (1, 2))))
+    [2]
     """
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise ParameterError("threads", f"threads = {threads!r} is out of range; allowed: a whole number of at least 1")
-    workers = threads or default_threads()
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="simspec")
-    try:
-        played = _played(pool, 4 * workers, _handfuls(jobs, order))
-        for _, pieces in itertools.groupby(played, key=lambda piece: piece.number):
-            yield _collect(list(pieces), progress, keep_going)
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    if isinstance(outcome, Folded):
+        return {max(outcome.kappas): outcome}
+    return {own.kappa: own for own in outcome}
 
 
-@dataclass(frozen=True, eq=False)
-class _Piece:
-    """Some chunks of job number ``number``, and what became of them."""
-
-    number: int
-    job: Job
-    chunks: range
-    outcome: Sequence[Tally] | SimspecError = ()
+def joined(own: Sequence[Tally | Folded]) -> Tally | Folded:
+    """One from those of successive chunks at the same κ."""
+    if len(own) == 1:
+        return own[0]
+    folded = [part for part in own if isinstance(part, Folded)]
+    return Folded.join(folded) if folded else join([part for part in own if isinstance(part, Tally)])
 
 
-def _handfuls(jobs: Iterable[Job], order: Callable[[list[range]], list[range]] | None) -> Iterator[list[_Piece]]:
-    """Pieces in the order of jobs, small ones together, so that handing out work costs little beside it."""
-    hand: list[_Piece] = []
-    load = 0
-    for number, job in enumerate(jobs):
-        pieces = order(job.pieces()) if order else job.pieces()
-        each = job.windows * (1 if job.simulation.fresh else len(job.kappas)) // len(pieces)
-        each = each if job.method == "simulate" else 0
-        for chunks in pieces:
-            hand.append(_Piece(number, job, chunks))
-            load += max(each, SMALLEST_JOB)
-            if load >= PIECE_WINDOWS // 8:
-                yield hand
-                hand, load = [], 0
-    if hand:
-        yield hand
-
-
-def _play_all(hand: list[_Piece]) -> list[_Piece]:
-    done = []
-    for piece in hand:
-        try:
-            done.append(replace(piece, outcome=play(piece.job, piece.chunks)))
-        except SimspecError as error:
-            done.append(replace(piece, outcome=error))
-    return done
-
-
-def _played(pool: ThreadPoolExecutor, ahead: int, hands: Iterable[list[_Piece]]) -> Iterator[_Piece]:
-    """Finished pieces in the order given; at most ``ahead`` handfuls are under way."""
-    waiting: deque[Future[list[_Piece]]] = deque()
-    for hand in hands:
-        waiting.append(pool.submit(_play_all, hand))
-        if len(waiting) > ahead:
-            yield from waiting.popleft().result()
-    while waiting:
-        yield from waiting.popleft().result()
-
-
-def _collect(pieces: list[_Piece], progress: Progress | None, keep_going: bool) -> tuple[Job, Sequence[Tally]]:
-    job, parts = pieces[0].job, dict[int, Sequence[Tally]]()
-    for piece in pieces:
-        if isinstance(piece.outcome, SimspecError):
-            if not keep_going:
-                raise piece.outcome
-            return replace(job, failure=str(piece.outcome)), []
-        parts[piece.chunks.start] = piece.outcome
-        if progress is not None and job.method == "simulate":
-            own = piece.outcome
-            progress.add(own.rounds if isinstance(own, Folded) else sum(t.total("n") for t in own))
-    return job, merge([parts[start] for start in sorted(parts)])
+def merge(parts: Parts) -> Sequence[Tally]:
+    """The tallies of a job from its pieces."""
+    whole = [joined([own for _, own in pieces]) for pieces in parts.values()]
+    return whole[0] if isinstance(whole[0], Folded) else [own for own in whole if isinstance(own, Tally)]
 
 
 def warm(jobs: Iterable[Job], progress: Progress | None = None) -> None:

@@ -13,7 +13,8 @@ from simspec.model import Cost, Drift, Process, Simulation, Trace
 from simspec.model.policies import Policy, Schedule
 from simspec.run.comparators import FIXED, Comparator, comparators
 from simspec.run.contenders import contenders
-from simspec.run.engine import Job, run_jobs
+from simspec.run.dispatch import run_jobs
+from simspec.run.engine import Job
 from simspec.run.layout import Layout
 from simspec.run.progress import Progress
 from simspec.run.stretches import by_stretch

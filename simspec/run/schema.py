@@ -168,6 +168,21 @@ ESTIMATES = _schema(
     ]
 )
 
+TALLIES = _schema(
+    [
+        ("simulation_id", _WORD, "SHA-256 of the canonical JSON of process, scheme and policy"),
+        ("kappa", pa.int16(), "draft length asked for; of fresh windows, which are played once for all, the longest"),
+        ("first", pa.int32(), "first chunk of random words behind the numbers"),
+        ("chunks", pa.int32(), "how many successive chunks"),
+        ("lanes", pa.int32(), "lanes of these chunks together"),
+        ("length", pa.int64(), "rounds or generations of a lane; of one multinomial draw, its windows"),
+        ("field", _WORD, "what was counted: runs, sums, histogram, …"),
+        ("shape", pa.list_(pa.int32()), "shape of the array of counts"),
+        ("values", pa.list_(pa.int64()), "the counts, the first axis running fastest"),
+    ]
+)
+"""What was played, from which every other table follows; kept so that new costs and κ need no new simulation."""
+
 ROUNDS = pa.schema(
     [
         field.with_nullable(field.name == "position")

@@ -10,7 +10,8 @@ from simspec.model import Cost, Process, Scenario, Scheme, Simulation
 from simspec.model.policies import Policy
 from simspec.model.serving import NORMAL, Serving
 from simspec.run.best_table import with_interval
-from simspec.run.engine import Job, run_jobs
+from simspec.run.dispatch import run_jobs
+from simspec.run.engine import Job
 from simspec.run.known import Laws, laws_of
 from simspec.run.system_notes import exact_notes, lost, why_lossy
 from simspec.run.tables import Block, estimate_table

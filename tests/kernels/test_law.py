@@ -26,7 +26,8 @@ from simspec.model import (
     Survival,
     TokenChain,
 )
-from simspec.run.engine import Job, run_jobs
+from simspec.run.dispatch import run_jobs
+from simspec.run.engine import Job
 
 WINDOWS = 10**7
 KAPPAS = (0, 1, 4, 8, 16)

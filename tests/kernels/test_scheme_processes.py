@@ -61,7 +61,8 @@ from simspec.model.schemes import (
     Unmask,
 )
 from simspec.model.trees import DraftTree
-from simspec.run.engine import Job, run_jobs
+from simspec.run.dispatch import run_jobs
+from simspec.run.engine import Job
 
 
 def pairs():

@@ -18,8 +18,7 @@ import pytest
 from simspec.cli import compare as command
 from simspec.kernels.tally import SUMS
 from simspec.model import DatasetError, ParameterError, Scenario, Simulation, Survival
-from simspec.run import store
-from simspec.run import sweep as sweep_module
+from simspec.run import planning, store
 from simspec.run.compare import compare
 from simspec.run.engine import Job, play
 from simspec.run.schema import TABLES
@@ -294,7 +293,7 @@ def test_what_is_left_out_fits_a_screen(run):
 
 @pytest.mark.parametrize("name", ["chunks", "estimates"])
 def test_unreadable_parts_are_listed_and_the_rest_goes_on(run, monkeypatch, name):
-    monkeypatch.setattr(sweep_module, "SIMULATIONS_PER_PART", 1)
+    monkeypatch.setattr(planning, "ROWS_PER_PART", 1)
     first, second = run(), run()
     path = store.part_path(second, name, 1)
     path.write_bytes(b"rubbish")

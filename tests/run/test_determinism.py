@@ -9,7 +9,8 @@ import pytest
 
 from simspec.model import Drift, Iid, Markov, Scenario, Simulation, Survival
 from simspec.run import engine
-from simspec.run.engine import Job, run_jobs
+from simspec.run.dispatch import run_jobs
+from simspec.run.engine import Job
 from simspec.run.sweep import sweep
 
 PROCESSES = [

@@ -42,14 +42,15 @@ from simspec.model import (
 )
 from simspec.model.process import METHODS, Process
 from simspec.report.points import points
-from simspec.run import store
-from simspec.run import sweep as sweep_module
+from simspec.run import planning, store
 from simspec.run.compare import compare
 from simspec.run.dataset import read
-from simspec.run.engine import Job, form_of, play, run_jobs
+from simspec.run.dispatch import run_jobs
+from simspec.run.engine import Job, form_of, play
 from simspec.run.known import laws_of
+from simspec.run.planning import plan
 from simspec.run.schema import TABLES
-from simspec.run.sweep import plan, sweep
+from simspec.run.sweep import sweep
 from simspec.theory.routes import has_route
 
 FALSE_ALARM = 1e-6
@@ -392,7 +393,7 @@ def test_a_point_that_has_no_law_fails_alone(tiny, tmp_path, monkeypatch):
 
 def test_nothing_is_simulated_to_forecast_another_method(tiny, monkeypatch):
     monkeypatch.setattr("simspec.run.engine.players", lambda: pytest.fail("simulated"))
-    monkeypatch.setattr(sweep_module, "_sample", lambda _: pytest.fail("simulated"))
+    monkeypatch.setattr(planning, "_sample", lambda _: pytest.fail("simulated"))
     rounds, seconds = plan(Scenario.from_dict(tiny | {"method": "multinomial", "windows": 10**12})).forecast(2)
     assert (rounds, seconds < 1.0) == (2 * 3 * 10**12, True)
     exact = plan(Scenario.from_dict(tiny | {"method": "exact"}))

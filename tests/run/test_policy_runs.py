@@ -12,7 +12,8 @@ import simspec
 from simspec import theory
 from simspec.model import Cost, Scenario, Simulation
 from simspec.model.policies import Policies
-from simspec.run.engine import Job, merge, run_jobs
+from simspec.run.dispatch import run_jobs
+from simspec.run.engine import Job, merge
 
 COST = {"c_d": 0.1}
 TABLE = {

@@ -20,7 +20,8 @@ from simspec.model.loss import Loss
 from simspec.model.schemes import BigLittle, Schemes, Tokens, Unmask
 from simspec.report.systems_folder import stored, write
 from simspec.run.dataset import read
-from simspec.run.engine import Job, run_jobs
+from simspec.run.dispatch import run_jobs
+from simspec.run.engine import Job
 from simspec.run.sweep import sweep
 from simspec.run.systems import process_of, scheme_of, systems_text
 from simspec.run.tables import Block, estimate_table

@@ -17,10 +17,11 @@ import simspec
 from simspec.cli.main import main
 from simspec.model import DatasetError, ParameterError, Scenario
 from simspec.run import pages, record, store
+from simspec.run.planning import plan
 from simspec.run.progress import Progress
 from simspec.run.record import Recording
 from simspec.run.schema import ROUNDS
-from simspec.run.sweep import plan, sweep
+from simspec.run.sweep import sweep
 
 DATA = Path(__file__).parents[2] / "scenarios" / "data"
 STICKY = [[0.9, 0.1], [0.2, 0.8]]

@@ -20,7 +20,8 @@ from simspec.model.schemes import Schemes, Tree
 from simspec.report.points import points
 from simspec.run.compare import compare
 from simspec.run.dataset import read
-from simspec.run.engine import Job, run_jobs
+from simspec.run.dispatch import run_jobs
+from simspec.run.engine import Job
 from simspec.run.record import Recording
 from simspec.run.sweep import sweep
 from simspec.run.tables import Block, estimate_table

@@ -18,7 +18,8 @@ from simspec.model import Cost, Iid, ParameterError, Scenario, ScenarioError, Si
 from simspec.model.schemes import Ahead, Parallel, Stop, Tree
 from simspec.report.systems_folder import TABLE, scenario_of, stored
 from simspec.run.compare import compare
-from simspec.run.engine import Job, players, run_jobs
+from simspec.run.dispatch import run_jobs
+from simspec.run.engine import Job, players
 from simspec.run.sweep import sweep
 from simspec.run.systems import System, families, sentence
 from simspec.run.tables import Block, estimate_table

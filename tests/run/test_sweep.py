@@ -13,11 +13,11 @@ import pytest
 import simspec
 from simspec.kernels.words import LANES
 from simspec.model import DatasetError, ParameterError, Scenario
-from simspec.run import store
-from simspec.run import sweep as sweep_module
+from simspec.run import planning, store
 from simspec.run.dataset import read
+from simspec.run.planning import plan
 from simspec.run.schema import TABLES, WHOLE_CHUNK
-from simspec.run.sweep import plan, sweep
+from simspec.run.sweep import sweep
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_another_run_is_refused_with_what_differs(dataset, tiny, change, said):
 
 
 def test_an_interrupted_run_is_continued_to_the_same_bytes(tiny, tmp_path, monkeypatch):
-    monkeypatch.setattr(sweep_module, "SIMULATIONS_PER_PART", 1)
+    monkeypatch.setattr(planning, "ROWS_PER_PART", 1)
     scenario = Scenario.from_dict(tiny)
     whole = sweep(scenario, tmp_path / "whole")
     write = store.write_part

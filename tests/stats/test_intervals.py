@@ -11,7 +11,8 @@ from scipy.stats import binom, binomtest
 from simspec import theory
 from simspec.kernels.tally import fold
 from simspec.model import Cost, Drift, Iid, Markov, Simulation, Survival
-from simspec.run.engine import Job, run_jobs
+from simspec.run.dispatch import run_jobs
+from simspec.run.engine import Job
 from simspec.stats.counts import Counts
 from simspec.stats.intervals import (
     Ratio,

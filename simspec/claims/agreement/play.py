@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from simspec.claims.agreement.case import Case, Quantity, System
 from simspec.model.identity import canonical_json
-from simspec.run.engine import Job, run_jobs
+from simspec.run.dispatch import run_jobs
+from simspec.run.engine import Job
 from simspec.run.progress import Progress
 from simspec.stats.counts import Counts
 from simspec.stats.intervals import student

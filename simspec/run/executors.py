@@ -1,0 +1,220 @@
+"""Where are chunks played?  Anything with ``submit`` will do; a worker that is lost costs time and changes no number."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from typing import Any
+
+from simspec.model import ParameterError, SimspecError
+
+KINDS = ("threads", "processes", "dask", "mpi")
+TRIES = 5
+"""How often in a row a handful of chunks may be lost with its worker before the run gives up."""
+
+
+class Workers:
+    """An executor that is asked again for what was lost.
+
+    Parameters
+    ----------
+    make : callable
+        Makes an executor; called again when all of its workers are lost.
+    many : int
+        Workers at a time.
+    say : callable, optional
+        Told in one line when work was lost.
+    """
+
+    def __init__(
+        self, make: Callable[[], Executor], many: int, say: Callable[[str], None] | None = None, kind: str = "threads"
+    ) -> None:
+        self._make, self._say, self.kind, self.ahead = make, say, kind, 4 * many
+        self._pool = make()
+        self._asked: dict[Future[Any], tuple[Callable[..., Any], tuple[Any, ...]]] = {}
+
+    def submit(self, do: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Begin something; its arguments are kept until its result was taken."""
+        try:
+            future = self._pool.submit(do, *arguments)
+        except BrokenExecutor as error:
+            self._renew(error)
+            future = self._pool.submit(do, *arguments)
+        self._asked[future] = do, arguments
+        return future
+
+    def result(self, future: Future[Any]) -> Any:
+        """What came of it, begun again on other workers as often as `TRIES` if its worker was lost.
+
+        Raises
+        ------
+        SimspecError
+            It was lost every time.
+        """
+        do, arguments = self._asked.pop(future)
+        for left in range(TRIES - 1, -1, -1):
+            try:
+                return future.result()
+            except Exception as error:
+                if not lost(error):
+                    raise
+                if not left:
+                    raise SimspecError(
+                        f"executor {self.kind}: the same chunks were lost with their worker {TRIES} times in a row "
+                        f"({type(error).__name__}); what was played is kept, the same command continues"
+                    ) from None
+                if isinstance(error, BrokenExecutor):
+                    self._renew(error)
+                elif self._say is not None:
+                    self._say(f"a worker was lost ({type(error).__name__}); its chunks are played again")
+                future = self._pool.submit(do, *arguments)
+        raise AssertionError("every try returns or raises")
+
+    def _renew(self, error: Exception) -> None:
+        """New workers in place of lost ones, unless another handful already saw to it."""
+        if not getattr(self._pool, "_broken", True):
+            return
+        if self._say is not None:
+            self._say(f"a worker was lost ({type(error).__name__}); its chunks are played again")
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool = self._make()
+
+    def close(self) -> None:
+        """End the workers; what they have begun is waited for, the rest dropped."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def lost(error: Exception) -> bool:
+    """Whether an error tells of workers and not of what they did.
+
+    Examples
+    --------
+    >>> lost(BrokenExecutor()), lost(ValueError())
+    (True, False)
+    """
+    names = {base.__name__ for base in type(error).__mro__}
+    return isinstance(error, BrokenExecutor) or bool(
+        names & {"KilledWorker", "CommClosedError", "FutureCancelledError"}
+    )
+
+
+@contextlib.contextmanager
+def threads_only(many: int) -> Iterator[Workers]:
+    """Threads of this process: kernels let go of the interpreter, so that one process keeps all processors busy."""
+    workers = Workers(lambda: ThreadPoolExecutor(many, thread_name_prefix="simspec"), many)
+    try:
+        yield workers
+    finally:
+        workers.close()
+
+
+@contextlib.contextmanager
+def workers(
+    kind: str, many: int, scheduler: str | None = None, say: Callable[[str], None] | None = None
+) -> Iterator[Workers]:
+    """Workers of some kind.
+
+    Parameters
+    ----------
+    kind : str
+        ``"threads"``, ``"processes"`` (of this machine), ``"dask"`` or ``"mpi"``.
+    many : int
+        Threads or processes; a Dask cluster and MPI have their own number.
+    scheduler : str, optional
+        Address of a Dask scheduler, e.g. ``tcp://10.0.0.1:8786``; or a file that names it.
+    say : callable, optional
+        Told in one line when workers are lost.
+
+    Raises
+    ------
+    ParameterError
+        There is no such kind, its package is missing, or nothing answers at the address.
+    """
+    if kind not in KINDS:
+        raise ParameterError("executor", f"executor = {kind!r} is unknown; allowed: {', '.join(KINDS)}")
+    if scheduler is not None and kind != "dask":
+        raise ParameterError("scheduler", f"scheduler = {scheduler!r} needs --executor dask; allowed: leave it out")
+    with {"threads": _threads, "processes": _processes, "dask": _dask, "mpi": _mpi}[kind](many, scheduler, say) as own:
+        yield own
+
+
+_Say = Callable[[str], None] | None
+
+
+@contextlib.contextmanager
+def _closing(own: Workers) -> Iterator[Workers]:
+    try:
+        yield own
+    finally:
+        own.close()
+
+
+def _threads(many: int, _scheduler: str | None, _say: _Say) -> contextlib.AbstractContextManager[Workers]:
+    return threads_only(many)
+
+
+def _processes(many: int, _scheduler: str | None, say: _Say) -> contextlib.AbstractContextManager[Workers]:
+    import multiprocessing
+
+    context = multiprocessing.get_context("spawn")  # a forked process shares locks of threads that it has not
+    return _closing(
+        Workers(lambda: ProcessPoolExecutor(many, mp_context=context, initializer=_quiet), many, say, "processes")
+    )
+
+
+def _quiet() -> None:
+    """A Ctrl-C at the terminal reaches every process; only the first one has to say so."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def _dask(_many: int, scheduler: str | None, say: _Say) -> Iterator[Workers]:
+    if scheduler is None:
+        raise ParameterError("scheduler", "--executor dask needs --scheduler ADDRESS, e.g. tcp://10.0.0.1:8786")
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ParameterError("executor", "executor = dask needs the package distributed: pip install 'simspec[dask]'") \
+            from None  # fmt: skip
+    try:
+        client = Client(scheduler, timeout="10s", set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ParameterError("scheduler", f"scheduler = {scheduler!r}: nothing answers there ({error})") from None
+    try:
+        many = sum(client.nthreads().values())
+        if not many:
+            raise ParameterError("scheduler", f"scheduler = {scheduler!r} has no workers; start some and try again")
+        pool = client.get_executor(pure=False, retries=TRIES)
+        own = Workers(lambda: pool, many, say, "dask")
+        try:
+            yield own
+        finally:
+            pool.shutdown(wait=False)
+    finally:
+        client.close()
+
+
+@contextlib.contextmanager
+def _mpi(_many: int, _scheduler: str | None, say: _Say) -> Iterator[Workers]:
+    try:
+        from mpi4py import MPI
+        from mpi4py.futures import MPIPoolExecutor
+    except ImportError:
+        raise ParameterError(
+            "executor", "executor = mpi needs the package mpi4py: pip install 'simspec[mpi]'"
+        ) from None
+    many = MPI.COMM_WORLD.Get_size() - 1
+    if many < 1:
+        command = " ".join(sys.argv[:1])
+        raise ParameterError(
+            "executor", f"executor = mpi needs workers; start it as mpiexec -n 4 python -m mpi4py.futures -m {command}"
+        )
+    own = Workers(MPIPoolExecutor, many, say, "mpi")
+    try:
+        yield own
+    finally:
+        own.close()

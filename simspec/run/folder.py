@@ -1,0 +1,193 @@
+"""Whose folder is it?  One run at a time works in it, for one seed; points may come and go."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simspec.kernels.words import STREAM_VERSION
+from simspec.model import DatasetError, Scenario, Trace
+from simspec.model.trace import content_hash
+from simspec.run import parts, store
+from simspec.run.dataset import read_manifest
+from simspec.run.planning import Plan
+from simspec.run.provenance import provenance
+from simspec.run.schema import SCHEMA_VERSION
+
+LOCK = ".lock"
+_IDENTITY = ("schema_version", "stream_version", "name", "seed", "method", "traces")
+"""What every point of a folder has together; the rest of a scenario may change between runs."""
+
+
+def own_folder(name: str) -> Path:
+    """``results/NAME``, or ``results/NAME-run`` where files that are no run have that place, as in a clone."""
+    folder = Path("results") / name
+    taken = folder.is_dir() and not (folder / store.MANIFEST).is_file()
+    other = taken and any(not entry.name.startswith(".") for entry in folder.iterdir())
+    return folder.with_name(f"{name}-run") if other else folder
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a folder says of itself.
+
+    Attributes
+    ----------
+    manifest : dict
+        The manifest to continue with: the one that is there, one for more or other points, or a new one.
+    same : bool
+        Whether the tables that are there belong to the scenario that is asked for.
+    complete : bool
+        Whether nothing is left to do.
+    """
+
+    manifest: dict[str, Any]
+    same: bool
+    complete: bool
+
+
+def open_folder(folder: Path, scenario: Scenario, todo: Plan) -> Opened:
+    """Look into a folder, and change nothing.
+
+    Raises
+    ------
+    DatasetError
+        The folder is of another run; the message says what differs.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise DatasetError(f"{folder}: is a file; allowed: a new folder, or the folder of the same run")
+    found = read_manifest(folder) if folder.is_dir() else None
+    fresh = _fresh(scenario, todo)
+    if found is None:
+        if folder.is_dir() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
+            raise DatasetError(f"{folder}: holds other files; allowed: a new or empty folder (-o FOLDER)")
+        return Opened(fresh, True, False)
+    check_same(folder, found, fresh)
+    if scenario_of(found) == fresh["scenario"] and found["traces"] == fresh["traces"]:
+        return Opened(found, True, bool(found["complete"]) and not damaged(folder, found))
+    earlier = [*found.get("earlier", []), {key: found[key] for key in ("scenario", "provenance")}]
+    own = fresh | {"earlier": earlier, "traces": found["traces"] | fresh["traces"], "files": found["files"]}
+    return Opened(own, False, False)
+
+
+def _fresh(scenario: Scenario, todo: Plan) -> dict[str, Any]:
+    traces = [job.process for job in todo.jobs if isinstance(job.process, Trace)]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "stream_version": STREAM_VERSION,
+        "scenario": scenario.to_dict(),
+        "traces": {Path(trace.path).name: content_hash(trace.path) for trace in traces},
+        "complete": False,
+        "failed": [],
+        "files": {},
+        "provenance": provenance() | {"scenario_folder": str(Path(scenario.base).resolve())},
+    }
+
+
+def scenario_of(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The scenario of a manifest; the oldest name no method."""
+    own = manifest.get("scenario")
+    return {"method": "simulate", **own} if isinstance(own, dict) else {}
+
+
+def check_same(folder: Path, found: dict[str, Any], asked: dict[str, Any]) -> None:
+    """Raise `DatasetError` unless counts of one run can stand beside those of another."""
+    pairs = []
+    for key in _IDENTITY:
+        there, wanted = (own.get(key, scenario_of(own).get(key)) for own in (found, asked))
+        if key == "traces":
+            both = (there or {}).keys() & wanted.keys()
+            pairs += [(f"traces.{name}", there[name], wanted[name]) for name in sorted(both)]
+        else:
+            pairs.append((key, there, wanted))
+    differs = [f"{key} ({_brief(old)} there, {_brief(new)} asked for)" for key, old, new in pairs if old != new]
+    if differs:
+        raise DatasetError(
+            f"{folder}: holds another run; it differs in {'; '.join(differs[:5])}; choose another folder with -o"
+        )
+
+
+def _brief(value: Any) -> str:
+    text = "nothing" if value is None else str(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def damaged(folder: Path, manifest: dict[str, Any]) -> list[str]:
+    """Files that a manifest vouches for and that are not there, or not as they were written."""
+    return [name for name, own in manifest["files"].items() if not _is_sound(folder / name, own)]
+
+
+def _is_sound(path: Path, own: list[Any]) -> bool:
+    try:
+        return path.stat().st_size == own[0] and store.mark(path) == own
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def settle(folder: Path, own: Opened) -> list[Path]:
+    """Make a folder ready to be worked in, and say where finished counts are that may be used again.
+
+    Tables that nothing vouches for are removed: they follow from counts.  Where other points are asked for, finished
+    counts of the run before are kept among those that were played.
+    """
+    for left in [*folder.glob(f".*{store.TEMPORARY}"), *folder.glob(f"*/.*{store.TEMPORARY}")]:
+        left.unlink(missing_ok=True)
+    files, bad = own.manifest["files"], set(damaged(folder, own.manifest))
+    counts = [folder / name for name in files if name.startswith("tallies/") and name not in bad]
+    if own.same:
+        for name in bad:
+            del files[name]
+    else:
+        for path in counts:
+            _keep(folder, path, files[store.entry(path, folder)][1])
+        files.clear()
+        store.write_json(own.manifest, folder / store.MANIFEST)
+    for table in store.SCHEMAS:
+        for path in (folder / table).glob("part-*.parquet"):
+            if store.entry(path, folder) not in files:
+                path.unlink()
+    return counts if own.same else []
+
+
+def _keep(folder: Path, path: Path, digest: str) -> None:
+    """Move finished counts to those that were played, under the name of their content."""
+    kept = folder / parts.FOLDER / f"{digest[: parts.NAME_DIGITS]}.parquet"
+    with store.cannot_write(kept):
+        kept.parent.mkdir(exist_ok=True)
+        os.replace(path, kept)
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """While one run works in a folder; the lock ends with the process, however that ends.
+
+    Raises
+    ------
+    DatasetError
+        Another run is at work there.
+    """
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system; two runs would write the same counts twice
+        yield
+        return
+    with store.cannot_write(folder), (folder / LOCK).open("a+", encoding="utf-8") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            handle.seek(0)
+            raise DatasetError(
+                f"{folder}: another run is at work here ({handle.read(100).strip() or 'just begun'}); "
+                "allowed: wait until it ends, or another folder with -o"
+            ) from None
+        handle.truncate(0)
+        handle.write(f"process {os.getpid()} on {socket.gethostname()}")
+        handle.flush()
+        yield

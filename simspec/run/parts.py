@@ -1,0 +1,209 @@
+"""What was played already?  Files of counts, each named by its own content: whole, or not there; never changed."""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+import uuid
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from simspec.kernels.tally import Folded, Tally
+from simspec.model import DatasetError
+from simspec.run.columns import values
+from simspec.run.dispatch import Work
+from simspec.run.engine import Job
+from simspec.run.played import Played, Stretch, arrays_in, played_of, stretch_of, tally_from, tally_table
+from simspec.run.progress import Progress
+from simspec.run.store import TALLY_WRITER, TEMPORARY, cannot_write, digest, sync
+
+FOLDER = "played"
+NAME_DIGITS = 32
+FLUSH_SECONDS, FLUSH_SHARE, FLUSH_BYTES = 10.0, 0.02, 2**24
+"""What was played is written when it took longer than this and than this share of the run, or is larger than that."""
+OPEN_FILES = 8
+"""Files kept in memory while their rows are asked for."""
+
+
+@dataclass(frozen=True)
+class _At:
+    """Where a stretch is kept."""
+
+    stretch: Stretch
+    path: Path
+    rows: range
+
+
+class Parts:
+    """The counts kept in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the dataset; the files are in ``played`` below it.
+    others : iterable of Path
+        More files of this kind, e.g. finished tables of an earlier run.
+    progress : Progress, optional
+        Told of files that are damaged; they are removed, and what they held is played again.
+    """
+
+    def __init__(self, folder: Path, others: Iterable[Path] = (), progress: Progress | None = None) -> None:
+        self.folder, self._progress = folder / FOLDER, progress
+        self._index: dict[tuple[str, int], list[_At]] = defaultdict(list)
+        self._open: OrderedDict[Path, pa.Table] = OrderedDict()
+        self._new: list[Played] = []
+        self._began = self._flushed = time.monotonic()
+        for path in self.files():
+            if self._is_sound(path):
+                self._add(path)
+        for path in others:
+            self._add(path)
+
+    def files(self) -> list[Path]:
+        """The files of this folder by name, which is their content."""
+        return sorted(self.folder.glob("*.parquet"))
+
+    def _is_sound(self, path: Path) -> bool:
+        try:
+            if digest(path)[:NAME_DIGITS] == path.stem:
+                return True
+            path.unlink()
+        except OSError as error:
+            raise DatasetError(f"{path}: cannot be used ({error.strerror or error})") from None
+        if self._progress is not None:
+            self._progress.note(f"{path}: damaged (its content is not what its name says); played again")
+        return False
+
+    def _add(self, path: Path) -> None:
+        names = [entry.name for entry in fields(Stretch)]
+        columns = ["simulation_id", *names[1:]]
+        table = pq.read_table(path, columns=columns)
+        own = [values(table, name) for name in columns]
+        numbers = np.stack([np.unique(own[0].astype(str), return_inverse=True)[1], *own[1:]]).astype(np.int64)
+        new = np.flatnonzero(np.append(True, (numbers[:, 1:] != numbers[:, :-1]).any(axis=0))) if len(table) else []
+        for start, stop in zip(new, [*new[1:], len(table)], strict=True):
+            stretch = Stretch(str(own[0][start]), *(int(column[start]) for column in own[1:]))
+            self._index[stretch.simulation, stretch.kappa].append(_At(stretch, path, range(start, stop)))
+
+    def split(self, job: Job) -> list[Work]:
+        """The work of a job: what is kept of it, and what is still to be played, as a difference of chunk numbers."""
+        pieces, works = job.pieces(), []
+        lacking: dict[range, list[int]] = defaultdict(list)
+        for kappa in job.tracks:
+            kept = self._usable(job, kappa)
+            works += [Work(at.stretch.range, (kappa,), functools.partial(self._counts, job, at)) for at in kept]
+            for chunks in _without(pieces, [at.stretch.range for at in kept]):
+                lacking[chunks].append(kappa)
+        alone = job.tracks != job.kappas  # whatever is asked for, all κ are played at once, or a policy chooses
+        return works + [Work(chunks, job.kappas if alone else tuple(own)) for chunks, own in lacking.items()]
+
+    def _usable(self, job: Job, kappa: int) -> list[_At]:
+        """Kept stretches of the very chunks that are asked for, none of which overlap."""
+        found: list[_At] = []
+        end = 0
+        kept = self._index.get((job.simulation.id, kappa), [])
+        for at in sorted(kept, key=lambda at: (at.stretch.first, -at.stretch.chunks)):
+            chunks = at.stretch.range
+            if chunks.start >= end and _is_of(job, at.stretch):
+                found.append(at)
+                end = chunks.stop
+        return found
+
+    def _counts(self, job: Job, at: _At) -> Sequence[Tally]:
+        """Read one stretch."""
+        rows = self._table(at.path).slice(at.rows.start, len(at.rows))
+        own = tally_from(job, at.stretch.kappa, arrays_in(rows))
+        return own if isinstance(own, Folded) else [own]
+
+    def _table(self, path: Path) -> pa.Table:
+        if path not in self._open:
+            self._open[path] = pq.read_table(path)
+            if len(self._open) > OPEN_FILES:
+                self._open.popitem(last=False)
+        self._open.move_to_end(path)
+        return self._open[path]
+
+    def keep(self, job: Job, chunks: range, outcome: Sequence[Tally]) -> None:
+        """Keep what was just played, on disk before long."""
+        self._new += played_of(job, chunks, outcome)
+        now = time.monotonic()
+        patience = max(FLUSH_SECONDS, FLUSH_SHARE * (now - self._began))
+        if now - self._flushed > patience or sum(own.bytes for own in self._new) > FLUSH_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is not on disk yet."""
+        if self._new:
+            path = write(self.folder, self._new)
+            self._new = []
+            self._add(path)
+        self._flushed = time.monotonic()
+
+    def forget(self) -> None:
+        """Drop what is not on disk yet: a finished table holds it."""
+        self._new, self._flushed = [], time.monotonic()
+
+    def tidy(self, jobs: Iterable[Job]) -> None:
+        """Remove the files of which finished tables hold everything; those of other points stay."""
+        asked = {job.simulation.id: job for job in jobs}
+        for path in self.files():
+            own = [at.stretch for entries in self._index.values() for at in entries if at.path == path]
+            if all(_is_of(asked.get(stretch.simulation), stretch) for stretch in own):
+                path.unlink()
+        with suppress(OSError):  # other points are kept there
+            self.folder.rmdir()
+
+
+def _is_of(job: Job | None, own: Stretch) -> bool:
+    """Whether a stretch is among what a job asks for."""
+    if job is None or own.kappa not in job.tracks or own.range.stop > job.layout.chunks:
+        return False
+    return own == stretch_of(job, own.kappa, own.range)
+
+
+def _without(pieces: Sequence[range], kept: Sequence[range]) -> Iterator[range]:
+    """What the kept ranges, which ascend, leave of each piece.
+
+    Examples
+    --------
+    >>> list(_without([range(0, 4), range(4, 8)], [range(1, 2), range(3, 8)]))
+    [range(0, 1), range(2, 3)]
+    """
+    for piece in pieces:
+        start = piece.start
+        for own in kept:
+            if own.stop > start and own.start < piece.stop:
+                if own.start > start:
+                    yield range(start, own.start)
+                start = own.stop
+        if start < piece.stop:
+            yield range(start, piece.stop)
+
+
+def write(folder: Path, played: Sequence[Played]) -> Path:
+    """Write counts into a file that is named by its content; the same content twice is one file.
+
+    Raises
+    ------
+    DatasetError
+        The file cannot be written.
+    """
+    temporary = folder / f".{uuid.uuid4().hex}{TEMPORARY}"
+    with cannot_write(folder):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            pq.write_table(tally_table(played), temporary, **TALLY_WRITER)
+            sync(temporary)
+            path = folder / f"{digest(temporary)[:NAME_DIGITS]}.parquet"
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    return path

@@ -1,0 +1,169 @@
+"""What will a scenario do?  Cut into jobs, sections and parts by the scenario alone; windows, seconds and bytes ahead."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from simspec.model import Cost, Scenario
+from simspec.model.scenario import POINTS_LIMIT
+from simspec.run.engine import Job, play
+from simspec.run.known import laws_of
+
+ROWS_PER_SECTION = 2**20
+SIMULATIONS_PER_SECTION = 512
+"""What is in memory at a time."""
+ROWS_PER_PART = 2**20
+MOST_PARTS = 7
+"""A part, a file of each table, has more rows where there would be more parts than twice this."""
+CHUNK_ROW_BYTES = 13
+ESTIMATE_ROW_BYTES = 90
+SCHEME_SAMPLE = 2**14
+"""Rounds of a scheme that are timed: fewer would time how a call begins."""
+POINT_SECONDS = 1.5e-4
+LANE_ROW_SECONDS = 3e-7
+"""Rough cost of estimates and Parquet, beside the kernels: measured on one core of a server of 2021."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a scenario will do.
+
+    Attributes
+    ----------
+    parts : list of list of Job
+        Jobs by output part; a function of the scenario alone.
+    costs : list of Cost
+    """
+
+    scenario: Scenario
+    parts: list[list[Job]]
+    costs: list[Cost] = field(default_factory=list)
+
+    @property
+    def jobs(self) -> Iterator[Job]:
+        return (job for part in self.parts for job in part)
+
+    @property
+    def points(self) -> int:
+        return sum(len(part) for part in self.parts) * len(self.costs)
+
+    @property
+    def bytes(self) -> int:
+        """Rough size of the dataset on disk."""
+        return (
+            self._chunk_rows() * CHUNK_ROW_BYTES + self._estimate_rows() * ESTIMATE_ROW_BYTES + 40_000 * len(self.parts)
+        )
+
+    def _chunk_rows(self) -> int:
+        return sum(_rows(job) * len(job.kappas) for job in self.jobs)
+
+    def _estimate_rows(self) -> int:
+        return sum(len(job.kappas) for job in self.jobs) * len(self.costs)
+
+    def forecast(self, threads: int) -> tuple[int, float]:
+        """Rounds over all simulations and κ, and seconds on ``threads``, from a chunk of each kind played now.
+
+        Where nothing is played, one draw or one exact law of each kind of process is timed instead.
+        """
+        if self.scenario.method != "simulate":
+            return self._forecast_unplayed()
+        known: dict[str, tuple[float, float]] = {}
+        rounds = seconds = 0.0
+        for job in self.jobs:
+            plan, kind = job.layout, f"{job.process.type} {job.process.unit} {job.layout.generations > 0}"
+            kind = kind if job.simulation.chained else job.simulation.scheme.type
+            if kind not in known:
+                known[kind] = _sample(job)
+            per_generation, each = known[kind]
+            own = plan.lanes * (plan.rounds or plan.generations * per_generation) * len(job.kappas)
+            rounds += own
+            seconds += own * each / threads
+        seconds += self.points * POINT_SECONDS + self._chunk_rows() * LANE_ROW_SECONDS
+        return int(rounds), seconds
+
+    def _forecast_unplayed(self) -> tuple[int, float]:
+        known: dict[str, float] = {}
+        rounds, seconds = 0, self.points * POINT_SECONDS
+        for job in self.jobs:
+            kind = f"{job.process.type} {job.process.unit}"
+            if kind not in known:
+                known[kind] = _time_unplayed(job)
+            rounds += 0 if job.method == "exact" else job.windows * len(job.kappas)
+            seconds += known[kind]
+        return rounds, seconds
+
+
+def _time_unplayed(job: Job) -> float:
+    """Seconds of the draw or of the exact laws of one job."""
+    began = time.perf_counter()
+    if job.method == "exact":
+        laws_of(replace(job, kappas=job.kappas[-1:]))
+        return (time.perf_counter() - began) * len(job.kappas)
+    play(job, [0])
+    return time.perf_counter() - began
+
+
+def _rows(job: Job) -> int:
+    """Rows of the chunks table per κ: lanes, whole chunks of fresh windows, or one draw; none of exact values."""
+    if job.method != "simulate":
+        return int(job.method == "multinomial")
+    return job.layout.chunks if job.simulation.fresh else job.layout.lanes
+
+
+def _sample(job: Job) -> tuple[float, float]:
+    """(rounds per generation and κ, seconds per round), from one small chunk."""
+    few = 1 if job.simulation.chained else SCHEME_SAMPLE
+    small = Job(job.simulation, job.kappas, few, job.seed)
+    play(small, [0])  # compiles
+    began = time.perf_counter()
+    tallies = play(small, [0])
+    spent = time.perf_counter() - began
+    done = sum(t.total("n") for t in tallies)
+    units = tallies[0].sums.shape[0] * max(1, small.layout.generations) * len(tallies)
+    return done / units, spent / done
+
+
+def windows_of(job: Job) -> int:
+    """Rounds a job is expected to report: each κ counts, though fresh windows are drawn once for all of them."""
+    if job.method != "simulate":
+        return 0
+    return max(job.windows, job.layout.lanes * job.layout.rounds) * len(job.kappas)
+
+
+def plan(scenario: Scenario, most: int = POINTS_LIMIT) -> Plan:
+    """Cut a scenario into jobs and parts; raises `ParameterError` if a point is invalid or there are too many."""
+    scenario.check(most)
+    costs = list(scenario.costs())
+    jobs = [
+        Job(simulation, kappas, scenario.windows, scenario.seed, method=scenario.method)
+        for simulation, kappas in scenario.simulations()
+    ]
+    rows = [_table_rows(job, len(costs)) for job in jobs]
+    most_rows = max(ROWS_PER_PART, sum(rows) // MOST_PARTS)
+    return Plan(scenario, list(_cut(jobs, rows, most_rows, len(jobs))), costs)
+
+
+def sections(part: list[Job], costs: int) -> Iterator[list[Job]]:
+    """What of a part is in memory at a time."""
+    yield from _cut(part, [_table_rows(job, costs) for job in part], ROWS_PER_SECTION, SIMULATIONS_PER_SECTION)
+
+
+def _table_rows(job: Job, costs: int) -> int:
+    """Rows of a job in its largest table."""
+    return max(_rows(job), costs) * len(job.kappas)
+
+
+def _cut(jobs: list[Job], rows: list[int], most_rows: int, most: int) -> Iterator[list[Job]]:
+    """Successive jobs that have no more rows than that together, or one job."""
+    own: list[Job] = []
+    filled = 0
+    for job, more in zip(jobs, rows, strict=True):
+        if own and (filled + more > most_rows or len(own) >= most):
+            yield own
+            own, filled = [], 0
+        own.append(job)
+        filled += more
+    if own:
+        yield own
