@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -21,7 +21,8 @@ class Tally:
     kappa : int
         Draft length asked for.
     sums : int64 array (lanes, 8)
-        Totals per lane in chunk order, columns as in `SUMS`.  A lane is a chain of rounds, or one generation.
+        Totals per lane in chunk order, columns as in `SUMS`.  A lane is a chain of rounds, or one generation; of
+        requests that are served together see `together`.
     histogram : int64 array (kappa + 1, kappa + 1)
         ``histogram[drafted, accepted]`` = number of rounds.
     flips : int64 array (lanes,)
@@ -70,6 +71,24 @@ class AtMarks(NamedTuple):
     flips: np.ndarray
     wakes: np.ndarray
     discarded: np.ndarray
+
+
+def together(tally: Tally, batch: int) -> Tally:
+    """A tally of lanes as one of batches of neighbouring lanes, which are not independent; the last may be smaller.
+
+    Examples
+    --------
+    >>> lanes = Tally(1, np.ones((5, len(SUMS)), np.int64), np.eye(2, dtype=np.int64), flips=np.arange(5))
+    >>> own = together(lanes, 2)
+    >>> own.column("n").tolist(), own.flips.tolist()
+    ([2, 2, 1], [1, 5, 4])
+    """
+
+    def added(own: np.ndarray) -> np.ndarray:
+        return np.asarray(np.add.reduceat(own, np.arange(0, len(own), batch), axis=0)) if len(own) else own
+
+    steps = added(tally.steps)
+    return replace(tally, sums=added(tally.sums), flips=added(tally.flips), wakes=added(tally.wakes), steps=steps)
 
 
 class Folded(Sequence[Tally]):

@@ -80,6 +80,11 @@ class SimulationResult:
         notes = [] if scheme.lossless else [why_lossy(first)]
         if steered:
             notes.append(f"another κ than in the round before in {first['flips_per_1000']:.0f} of 1,000 rounds")
+        if self.job.simulation.serving.batch > 1:
+            wait = with_interval(first, "straggling")
+            notes.append(
+                f"share of the time that a request waits for others of its batch, at κ = {first['kappa']}: {wait}"
+            )
         notes += [*scheme.notes, *exact_notes(scheme, self.job.process, self.kappa_star)]
         return "\n".join([head, "", table(header, rows), *map(wrapped, notes)])
 

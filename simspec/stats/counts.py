@@ -51,6 +51,8 @@ class Counts:
         Draft steps of a chain of so many drafts.
     flips : int64 array (…, κ, units), optional
         Rounds of each unit that asked for another κ than the round before; None where κ never changes.
+    steps : int64 array (…, κ, units, 2(longest + 1)), optional
+        Rounds of each unit by the step of their batch, 2·largest + rejected; None where requests are served alone.
     """
 
     kappas: tuple[int, ...]
@@ -63,6 +65,7 @@ class Counts:
     kinds: Kinds | None = None
     steps_of: Callable[[int], int] = int
     flips: Ints | None = None
+    steps: Ints | None = None
 
     @staticmethod
     def of(tallies: Sequence[Tally], fresh: bool) -> Counts:
@@ -80,9 +83,9 @@ class Counts:
         kinds = None if many.kinds is None else replace(many.kinds, by_unit=many.kinds.by_unit[lead])
         weight = many.weight[(*lead, 0)]
         rounds = many.rounds[lead]
-        flips = None if many.flips is None else many.flips[lead]
+        flips, steps = (None if own is None else own[lead] for own in (many.flips, many.steps))
         own = many.kappas, many.sums[lead], weight, many.drafted, many.accepted, rounds, fresh
-        return Counts(*own, kinds, flips=flips)
+        return Counts(*own, kinds, flips=flips, steps=steps)
 
     @staticmethod
     def stack(simulations: Sequence[Sequence[Tally]], fresh: bool) -> Counts:
@@ -98,7 +101,8 @@ class Counts:
         drafted, accepted, rounds = _cells(simulations)
         changes = all(t.flips.size for own in simulations for t in own)
         flips = np.stack([[t.flips for t in own] for own in simulations])[:, None] if changes else None
-        return Counts(kappas, sums, one, drafted, accepted, rounds, fresh, flips=flips)
+        steps = _steps(simulations) if all(t.steps.size for own in simulations for t in own) else None
+        return Counts(kappas, sums, one, drafted, accepted, rounds, fresh, flips=flips, steps=steps)
 
     @staticmethod
     def windows(kappas: tuple[int, ...], runs: Ints) -> Counts:
@@ -153,9 +157,26 @@ class Counts:
             )
         return self.kinds.costs(price)
 
+    def step_costs(self, price: Prices) -> Floats:
+        """Cost of each kind of step of a batch, 2·largest + rejected, (…, 1, steps)."""
+        both = price.base[..., None] + price.c_r[..., None, None] * np.array([0.0, 1.0])
+        return np.asarray(both.reshape(*both.shape[:-2], 1, -1))
+
     def cost_by_unit(self, cost: Cost | Prices) -> Floats:
         """Cost of the rounds of each unit in plain target steps, (…, κ, units); (…, costs, κ, units) of `Prices`."""
         price = cost if isinstance(cost, Prices) else Prices.of(cost, self.longest)
+        if self.steps is None:
+            return self.own_cost_by_unit(price)
+        return np.asarray((self.steps @ self.step_costs(price)[..., None])[..., 0] + self.change_costs(price))
+
+    def waits_by_unit(self, price: Prices) -> Floats:
+        """What the rounds of each unit cost beyond their own price, since others of the batch take longer."""
+        if self.steps is None:
+            return np.zeros((1, 1))
+        return np.asarray(self.cost_by_unit(price) - self.own_cost_by_unit(price))
+
+    def own_cost_by_unit(self, price: Prices) -> Floats:
+        """The same where no round waits for others."""
         if self.kinds is not None:
             return np.asarray((self.kinds.by_unit @ self.kinds.costs(price)[..., None])[..., 0])
         n, drafted = self.by_unit("n"), self.by_unit("drafted")
@@ -290,6 +311,16 @@ def round_sums(drafted: Ints, accepted: Ints) -> Ints:
         "tokens": accepted + 1,
     }  # fmt: skip
     return np.stack([columns[name] for name in SUMS], axis=-1).astype(np.int64)
+
+
+def _steps(simulations: Sequence[Sequence[Tally]]) -> Ints:
+    """Rounds by unit and step of simulations, (simulations, 1, κ, units, 2(longest + 1)), padded."""
+    longest = max(t.kappa for t in simulations[0])
+    out = np.zeros((len(simulations), 1, len(simulations[0]), len(simulations[0][0].steps), longest + 1, 2), np.int64)
+    for j, own in enumerate(simulations):
+        for i, tally in enumerate(own):
+            out[j, 0, i, :, : tally.kappa + 1] = tally.steps
+    return out.reshape(*out.shape[:-2], -1)
 
 
 def _cells(simulations: Sequence[Sequence[Tally]]) -> tuple[Ints, Ints, Ints]:
