@@ -82,7 +82,8 @@ class Matching:
         self.points = one.points[one.points.index.isin(two.points.index)]
         plain = (self.points["scheme"] == "chain") & (self.points["scheme_parameters"] == "{}")  # priced by its sums
         paid = (self.points[list(CHANGES)] > 0.0).any(axis=1) & (self.points["policy"] != "fixed")  # not in the sums
-        self._by_kind = ~plain | (self.points["cost_tables"] != "{}") | paid
+        together = self.points["serving_batch"] > 1  # priced by steps
+        self._by_kind = ~plain | (self.points["cost_tables"] != "{}") | paid | together
         self.frames: list[dict[str, Any]] = []
         self.pairs: list[dict[str, Any]] = []
         self.plans: list[tuple[stats.Moments, stats.Moments, NDArray[np.int64]]] = []
