@@ -35,6 +35,7 @@ class Lane:
         self.longest = longest
         self.sums = dict.fromkeys(SUMS, 0)
         self.histogram = np.zeros((longest + 1, longest + 1), np.int64)
+        self.made, self.asked = np.zeros((2, longest + 1), np.int64)
 
     def _forget(self) -> None:
         """The first κ, and the state of a policy at its start."""
@@ -97,7 +98,8 @@ class Lane:
         self.off = self.kappa == 0
         self.last = self.kappa
         if isinstance(self.form, Rows):
-            self.row = int(self.form.on_full[self.row] if full else self.form.on_reject[self.row])
+            on_reject, on_full, on_off = self.form.follow
+            self.row = int((on_off if drafted == 0 else on_full if full else on_reject)[self.row])
         if isinstance(self.form, Drawn):
             law = self.form.law_after(self.row, accepted, full)
             self.row = first_above(row_word(self.keys.tolist(), self.lane, self.played) >> 32, law)
@@ -166,6 +168,8 @@ class Lane:
         for name, amount in zip(SUMS, round_, strict=True):
             self.sums[name] += int(amount)
         self.histogram[drafted, accepted] += 1
+        self.made[drafted] += 1
+        self.asked[self.kappa] += 1
 
 
 def _length(ends: Ends, keys: np.ndarray, address: int) -> int:

@@ -185,7 +185,9 @@ def _loop(
     serving = np.array([conditions.delay, conditions.batch, conditions.shares_kappa], np.int32)
     steps = np.zeros((LANES if conditions.batch > 1 else 0, 2 * (longest + 1)), np.int64)
     choice = (np.int32(kappa), kind, numbers, own, rule, chosen.figures, chosen.initial, serving)
-    out = (sums, histogram, steps, discarded, flips, wakes, raw, marks, snaps)
+    steered = lanes if policy else 0
+    drafts = np.zeros((2, LANES if policy else 0, longest + 1), np.int64)
+    out = (sums, histogram, steps, drafts, discarded, flips, wakes, raw, marks, snaps)
     try:
         played = loop.kernel()(keys, chunk, lanes, quota, *process, *ends, *choice, *out)
     except Exception as error:  # only a user's own pass raises
@@ -193,9 +195,9 @@ def _loop(
     if played < 0:
         rounds = min(quota, -played) if isinstance(form, (FreshRow, Rows, Drawn)) else quota
         _play_again(form, keys, chunk, lanes, rounds, kappa, chosen, f"a κ out of bounds in round {-played}")
-    steered = lanes if policy else 0
     by_step = steps[:lanes].reshape(-1, longest + 1, 2)
-    return Tally(kappa, sums, histogram, flips=flips[:steered], wakes=wakes[:steered], steps=by_step), played
+    turns = {"flips": flips[:steered], "wakes": wakes[:steered], "made": drafts[0, :lanes], "asked": drafts[1, :lanes]}
+    return Tally(kappa, sums, histogram, steps=by_step, **turns), played
 
 
 def _play_again(
@@ -239,8 +241,8 @@ def _row_arguments(
     thresholds: np.ndarray, walk: int, start: np.ndarray = _NO_LEVELS, follow: Any = None, offsets: np.ndarray = _HOME,
     classes: np.ndarray = _NO_LEVELS, moves: np.ndarray = _NO_MOVES,
 ) -> tuple[Any, ...]:  # fmt: skip
-    on_reject, on_full = (np.ascontiguousarray(x, np.int32) for x in follow or (_NO_LEVELS, _NO_LEVELS))
-    return padded_levels(thresholds, _NEVER), walk, on_reject, on_full, moves, start, offsets, classes, _NO_URN
+    following = (np.ascontiguousarray(rows, np.int32) for rows in follow or (_NO_LEVELS,) * 3)
+    return padded_levels(thresholds, _NEVER), walk, *following, moves, start, offsets, classes, _NO_URN
 
 
 _ENDLESS = (_NO_LEVELS, _NO_LEVELS, 0)
@@ -253,7 +255,7 @@ def _fresh(form: FreshRow, chunk: int, lanes: int, longest: int) -> Any:
 
 def _carried(form: Rows, chunk: int, lanes: int, longest: int) -> Any:
     start = levels(form.start[:-1])
-    return _row_arguments(form.thresholds, fields.CARRY, start, (form.on_reject, form.on_full)), _ENDLESS
+    return _row_arguments(form.thresholds, fields.CARRY, start, form.follow), _ENDLESS
 
 
 def _drawn(form: Drawn, chunk: int, lanes: int, longest: int) -> Any:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 SUMS = ("n", "accepted", "accepted_sq", "rejected", "accepted_rejected", "zero", "drafted", "tokens")
 """Per lane: rounds, ΣA, ΣA², rounds with a rejection, ΣA over those, rounds with A = 0, Σ drafts, Σ emitted tokens."""
+
+BY_LANE = ("flips", "wakes", "made", "asked", "steps")
+"""What else a tally has by lane, beside the sums; joined and added up like them."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,9 @@ class Tally:
         Rounds that asked for another κ than the round before; empty where κ never changes.
     wakes : int64 array (lanes,)
         Rounds that drafted in a request whose last round had κ = 0; likewise.
+    made, asked : int64 array (lanes, kappa + 1)
+        Rounds by drafts made, and by κ asked for, which is more where the end of a request cuts a draft; no rows where
+        κ never changes.
     steps : int64 array (lanes, kappa + 1, 2)
         Rounds of each lane by the step that its batch made: most drafts of any lane, and whether any lane rejected; no
         rows where requests are served alone.
@@ -39,6 +45,8 @@ class Tally:
     histogram: np.ndarray
     flips: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), kw_only=True)
     wakes: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), kw_only=True)
+    made: np.ndarray = field(default_factory=lambda: np.zeros((0, 1), np.int64), kw_only=True)
+    asked: np.ndarray = field(default_factory=lambda: np.zeros((0, 1), np.int64), kw_only=True)
     steps: np.ndarray = field(default_factory=lambda: np.zeros((0, 1, 2), np.int64), kw_only=True)
 
     def total(self, name: str) -> int:
@@ -84,11 +92,12 @@ def together(tally: Tally, batch: int) -> Tally:
     ([2, 2, 1], [1, 5, 4])
     """
 
-    def added(own: np.ndarray) -> np.ndarray:
+    def added(name: str) -> np.ndarray:
+        own: np.ndarray = getattr(tally, name)
         return np.asarray(np.add.reduceat(own, np.arange(0, len(own), batch), axis=0)) if len(own) else own
 
-    steps = added(tally.steps)
-    return replace(tally, sums=added(tally.sums), flips=added(tally.flips), wakes=added(tally.wakes), steps=steps)
+    by_batch: dict[str, Any] = {name: added(name) for name in ("sums", *BY_LANE)}
+    return replace(tally, **by_batch)
 
 
 class Folded(Sequence[Tally]):

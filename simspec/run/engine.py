@@ -21,7 +21,7 @@ from simspec.kernels.forms import Policy as PolicyForm
 from simspec.kernels.jit import DISABLED
 from simspec.kernels.lower_schemes import KindTally, SchemeForm, join_kinds, scheme_form, tally_of
 from simspec.kernels.lower_steered import steered_form
-from simspec.kernels.tally import Folded, Tally, together
+from simspec.kernels.tally import BY_LANE, Folded, Tally, together
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import ParameterError, Process, SimspecError, Simulation, Trace
 from simspec.run.layout import Layout, layout
@@ -172,8 +172,8 @@ def join(parts: Sequence[Tally]) -> Tally:
     if kinds:
         return join_kinds(kinds)
     histogram = np.sum([t.histogram for t in parts], axis=0)
-    own = {name: np.concatenate([getattr(t, name) for t in parts]) for name in ("sums", "flips", "wakes", "steps")}
-    return Tally(parts[0].kappa, own.pop("sums"), histogram, **own)
+    by_lane = {name: np.concatenate([getattr(t, name) for t in parts]) for name in BY_LANE}
+    return Tally(parts[0].kappa, np.concatenate([t.sums for t in parts]), histogram, **by_lane)
 
 
 def merge(parts: Sequence[Sequence[Tally]]) -> Sequence[Tally]:

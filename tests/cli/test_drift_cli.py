@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from writers import Truth, vllm_current
 
 import simspec
 from simspec.cli.main import main
@@ -47,7 +48,7 @@ def test_json_and_python_agree(tmp_path, capsys):
     assert said == json.loads(json.dumps(own.to_dict()))
     (change,) = said["changes"]
     assert change["interval"][0] <= 2001 <= change["interval"][1]
-    assert change["round"] == said["stretches"][1]["from"] == own.changes[0].unit + 1
+    assert change["round"] == said["stretches"][1]["from"]["round"] == own.changes[0].unit + 1
     assert change["mean_kappa_before"] == change["mean_kappa_after"] == 5
     assert sum(part["rounds"] for part in said["stretches"]) == said["rounds"] == 4000
     assert said["worth"] is None
@@ -131,3 +132,47 @@ def test_without_river_the_extra_is_named_before_anything_is_read(tmp_path, caps
     assert capsys.readouterr().err == (
         "simspec drift finds changes with river, which is missing; pip install 'simspec[drift]'\n"
     )
+
+
+def log_of(folder, parts, name="server.log"):
+    """A vLLM log: a statistics line of so many rounds each, between lines that say nothing of it."""
+    rng = np.random.default_rng(3)
+    out = []
+    for alpha, kappa, lines in parts:
+        for _ in range(lines):
+            far = np.minimum(rng.geometric(1.0 - alpha, int(rng.integers(40, 200))) - 1, kappa)
+            histogram = tuple(np.bincount(far, minlength=kappa + 1).tolist())
+            out += ["INFO: 127.0.0.1 - POST /v1/completions 200 OK", vllm_current(Truth(histogram))]
+    file = folder / name
+    file.write_text("\n".join(out) + "\n")
+    return file
+
+
+def test_a_log_names_the_line_and_kappa_that_moved_before(tmp_path, capsys):
+    file = log_of(tmp_path, [(0.8, 3, 60), (0.8, 5, 60), (0.65, 5, 80)])
+    assert main(["drift", str(file), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    (change,) = said["changes"]
+    assert change["file"] == "server.log"
+    assert abs(change["line"] - 242) <= 4
+    assert [(run["line"], run["kappa"]) for run in said["kappa_from"]] == [(2, 3.0), (122, 5.0)]
+    assert main(["drift", str(file)]) == 0
+    out = words(capsys)
+    assert f"at server.log:{change['line']}" in out
+    assert "κ was 3 from server.log:2 on, 5 from server.log:122 on" in out
+
+
+def test_pieces_of_a_log_are_one(tmp_path):
+    first, second = (log_of(tmp_path, [(alpha, 4, 60)], f"{alpha}.log") for alpha in (0.8, 0.6))
+    (change,) = simspec.drift(first, second).to_dict()["changes"]
+    assert (change["file"], change["line"]) == ("0.6.log", 2)
+
+
+def test_rounds_beyond_those_kept_one_by_one_are_looked_at(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("simspec.evidence.gather.MOST_KEPT", 5_000)
+    file = table(tmp_path, np.repeat([0.8, 0.7], 30_000), request=np.repeat(np.arange(600), 100))
+    assert simspec.fit(file)[0].observed.rounds == 5_000
+    (change,) = simspec.drift(file).to_dict()["changes"]
+    assert abs(change["round"] - 30_001) <= 1024
+    assert main(["drift", str(file)]) == 0
+    assert "rounds are more than are kept one by one" in words(capsys)

@@ -21,7 +21,7 @@ PROCESSES = [
 
 
 def assert_same(fast, slow):
-    for name in ("histogram", "sums", "flips", "wakes"):
+    for name in ("histogram", "sums", "flips", "wakes", "made", "asked"):
         assert (getattr(fast, name) == getattr(slow, name)).all(), name
 
 

@@ -16,7 +16,7 @@ from simspec.evidence.changes.course import ROUND, Course, course_of
 from simspec.evidence.changes.detect import DETECTORS, Change, changes_in, detector_named
 from simspec.evidence.changes.stretches import Stretch, stretches_of
 from simspec.evidence.costs.round_costs import CostGrid, RoundCosts
-from simspec.evidence.observed import REQUEST, Observed
+from simspec.evidence.observed import Observed
 from simspec.evidence.readers.base import Options
 from simspec.evidence.recognise import read_one
 from simspec.evidence.source import Source, Unknown
@@ -66,18 +66,8 @@ class DriftAnswer:
         """Whether all rounds had the same draft length."""
         return len({kappa for own in self.kappas for kappa in own}) == 1
 
-    @property
-    def source_names(self) -> tuple[str, ...] | None:
-        """What the source calls its requests, where they are the units."""
-        observed = self.source.observed
-        return observed.names if isinstance(observed, Observed) and self.course.unit == REQUEST else None
-
-    def rounds_before(self, unit: int) -> int:
-        """Rounds of the log before a unit."""
-        return int(self.course.rounds[:unit].sum())
-
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; units and rounds are counted from 1."""
+        """JSON-ready; rounds and requests are counted from 1."""
         from simspec.advice.drift.text import to_dict
 
         return to_dict(self)
@@ -148,6 +138,8 @@ def drift(
     grid = _costs(costs)
     source = _source(files, Options(level=level, **options))
     observed = source.observed
+    if isinstance(observed, Observed) and observed.whole is not None:
+        observed = observed.whole
     course = observed if isinstance(observed, Unknown) else course_of(observed)
     if isinstance(course, Unknown) or isinstance(observed, Unknown):
         why = course.reason if isinstance(course, Unknown) else ""
@@ -183,7 +175,7 @@ def _costs(given: CostGrid | RoundCosts | Cost | Mapping[str, Any] | None) -> Ro
 
 def _part(observed: Observed, course: Course, own: Stretch) -> Observed:
     """The rounds of a stretch."""
-    if course.unit != ROUND:
+    if course.unit != ROUND or not observed.ordered:
         return observed.take(np.arange(own.first, own.end))
     rows = slice(own.first, own.end)
     offsets = np.unique(np.clip(observed.offsets, own.first, own.end) - own.first)

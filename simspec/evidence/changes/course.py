@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simspec.evidence.observed import ENGINE, LOG_LINE, NO_UNIT, REQUEST, Floats, Observed
+from simspec.evidence.observed import ENGINE, LOG_LINE, NO_UNIT, REQUEST, SPAN, Floats, Observed
 from simspec.evidence.source import Unknown
 from simspec.text import plural
 
@@ -40,7 +40,7 @@ class Course:
     Attributes
     ----------
     unit : str
-        What a unit is: ``"round"``, ``"request"``, ``"log line"`` or ``"scrape interval"``.
+        What a unit is: ``"round"`` (or a span of them), ``"request"``, ``"log line"`` or ``"scrape interval"``.
     rounds, accepted, examined, drafted : float array (units,)
         Rounds of each, and their drafts: accepted, examined (accepted, or the first one rejected), offered.
     excess : float array (units,)
@@ -49,6 +49,10 @@ class Course:
         Variance of ``excess`` if verdicts were independent.
     notes : tuple of str
         What is taken for granted.
+    names : tuple of str, or None
+        What the source calls its units.
+    begins : tuple of (file, line), or None
+        Where each unit stands.
     """
 
     unit: str
@@ -59,6 +63,12 @@ class Course:
     excess: Floats
     spread: Floats
     notes: tuple[str, ...] = ()
+    names: tuple[str, ...] | None = None
+    begins: tuple[tuple[str, int], ...] | None = None
+
+    def round_at(self, unit: int) -> int:
+        """Number, from 1, of the first round of a unit."""
+        return int(self.rounds[:unit].sum()) + 1
 
 
 def course_of(observed: Observed) -> Course | Unknown:
@@ -89,7 +99,9 @@ def course_of(observed: Observed) -> Course | Unknown:
         return ALIKE
     if not by_round:
         rows = _by_group(observed, rows)
-    return Course(ROUND if by_round else observed.unit, *rows, _notes(observed, by_round))
+    unit = ROUND if by_round or observed.unit == SPAN else observed.unit
+    names = None if by_round else observed.names
+    return Course(unit, *rows, _notes(observed, by_round), names, observed.begins)
 
 
 def _of_rows(observed: Observed) -> _Columns:
@@ -127,6 +139,10 @@ def _notes(observed: Observed, by_round: bool) -> tuple[str, ...]:
         notes.append("requests are taken in the order of the file")
     elif observed.unit == LOG_LINE:
         notes.append("neighbouring lines share requests")
+    elif observed.unit == SPAN:
+        notes.append(
+            "rounds are more than are kept one by one: sums over spans of them are looked at, whatever request"
+        )
     if observed.left_out:
         notes.append(f"{observed.left_out:,} rounds of the source are not looked at: see simspec fit")
     return tuple(notes)
