@@ -97,6 +97,8 @@ ESTIMATES = _schema(
         ("serving_batch", pa.int16(), "requests that are served together, in lock step; 1 where nothing was said"),
         ("serving_shares", pa.bool_(), "whether the requests of a batch have one κ; else each chooses its own"),
         ("serving_delay", pa.int16(), "rounds that news take to reach the policy; 0 where nothing was said"),
+        ("serving_stale_rounds", pa.int16(), "rounds in which a drafter is stale that was off"),
+        ("serving_stale_factor", pa.float64(), "acceptance of its drafts then, as a factor; 1 where nothing was said"),
         ("c0", pa.float64(), "cost of the target pass of a round, in plain target steps"),
         ("c_d", pa.float64(), "cost of one draft token"),
         ("c_v", pa.float64(), "cost of verifying one more token"),
