@@ -1,7 +1,7 @@
 """simspec: Monte Carlo simulation of speculative decoding, with the exact answer beside every number.
 
 The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `solve`, `phase`,
-`sample_tokens`, `write_report`; from an engine's log to a decision `fit`, `fit_processes`, `costs`, `explain`,
+`sample_tokens`, `write_report`; from an engine's log to a decision `fit`, `fit_processes`, `drift`, `costs`, `explain`,
 `recommend`, `export`, `ab`, `convert`, `gate_trips`, `plan_tree`; the acceptance processes, `Cost`, `RowProcess` with
 `register_process` for a process of your own, `Scheme` with `register_scheme` and `exact_law` for a way to draft, and
 `OwnPolicy` with `register_policy` for who chooses κ.
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simspec.advice.ab.compare import ab
     from simspec.advice.convert.conversion import convert
+    from simspec.advice.drift.answer import drift
     from simspec.advice.explain.why import explain
     from simspec.advice.export.configuration import export
     from simspec.advice.gate import gate_trips
@@ -87,6 +88,7 @@ __all__ = [
     "compare",
     "convert",
     "costs",
+    "drift",
     "exact",
     "exact_law",
     "explain",
@@ -116,6 +118,7 @@ _ELSEWHERE = {
     "exact_law": "simspec.theory.own_laws",
     "ab": "simspec.advice.ab.compare",
     "convert": "simspec.advice.convert.conversion",
+    "drift": "simspec.advice.drift.answer",
     "costs": "simspec.evidence.costs.sweep",
     "explain": "simspec.advice.explain.why",
     "export": "simspec.advice.export.configuration",

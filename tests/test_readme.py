@@ -82,7 +82,7 @@ def test_there_are_exactly_two_commands_for_a_fresh_machine():
     assert len(commands) == 2
     assert all(command.startswith("test -x .venv/bin/python || python3 -m venv .venv;") for command in commands)
     assert commands[0].endswith("simspec validate --quick")
-    assert commands[1].endswith("pytest")
+    assert commands[1].endswith("-m pytest -n auto --dist loadfile")
 
 
 def test_the_front_of_the_readme_is_five_lines():

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simspec.model import Cost, Process, Scenario, Scheme
-from simspec.model.asked import as_cost, as_policy, as_process, as_scheme
+from simspec.model.asked import as_cost, as_policy, as_process, as_scheme, as_serving
 
 if TYPE_CHECKING:
     from simspec.claims.validation import Validation
     from simspec.model.policies import Policy
+    from simspec.model.serving import Serving
     from simspec.run.comparison import Comparison
     from simspec.run.dataset import Dataset
     from simspec.run.single import SimulationResult
@@ -29,6 +30,7 @@ def simulate(
     method: str = "simulate",
     scheme: Scheme | dict[str, Any] | str | None = None,
     policy: Policy | dict[str, Any] | str | None = None,
+    serving: Serving | dict[str, Any] | None = None,
 ) -> SimulationResult:
     """Simulate one process at one cost, in memory.
 
@@ -58,6 +60,8 @@ def simulate(
     policy : Policy, dict or str, optional
         Who chooses κ between rounds, e.g. ``{"type": "heuristic", "first": 5}`` or ``"rolling"``; ``kappa`` is then not
         read.  The same κ in every round unless given.
+    serving : dict, optional
+        Under which conditions the policy runs, e.g. ``{"delay": 2}``: it is told of a round two rounds later.
 
     Returns
     -------
@@ -92,6 +96,7 @@ def simulate(
         method,
         as_scheme(scheme),
         as_policy(policy),
+        as_serving(serving),
     )
 
 

@@ -71,6 +71,14 @@ def whole(text: str) -> int:
     raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
 
 
+def number_or_word(text: str | None) -> int | str | None:
+    """A whole number, or the name of a column."""
+    try:
+        return None if text is None else whole(text)
+    except argparse.ArgumentTypeError:
+        return text
+
+
 def number(text: str) -> float:
     """A finite number."""
     try:

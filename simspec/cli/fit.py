@@ -47,7 +47,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 def do(args: argparse.Namespace) -> int:
     """Read, fit and print."""
-    from simspec.cli.common import print_json, reading
+    from simspec.cli.common import number_or_word, print_json, reading
     from simspec.evidence.recognise import are_pieces, fit
     from simspec.evidence.show import shown
 
@@ -57,7 +57,7 @@ def do(args: argparse.Namespace) -> int:
             level=args.level,
             kappa=args.kappa,
             accepted=args.accepted,
-            drafted=_number_or_word(args.drafted),
+            drafted=number_or_word(args.drafted),
             bonus_included=None if args.bonus_included is None else args.bonus_included == "yes",
             request=args.request,
         )
@@ -95,10 +95,3 @@ def _with_processes(source: Source, found: Fitted) -> dict[str, Any]:
     if isinstance(found, ProcessFits):
         return {**out, "processes": found.to_dict()}
     return {**out, "processes": None, "reasons": {**out["reasons"], "processes": found.reason}}
-
-
-def _number_or_word(text: str | None) -> int | str | None:
-    try:
-        return None if text is None else whole(text)
-    except argparse.ArgumentTypeError:
-        return text

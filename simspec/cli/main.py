@@ -19,6 +19,7 @@ from simspec.cli import (
     compare,
     convert,
     costs,
+    drift,
     exact,
     explain,
     export,
@@ -39,7 +40,7 @@ from simspec.cli import (
 )
 
 COMMANDS = (
-    exact, fit, explain, costs, recommend, tree, export, ab, convert,
+    exact, fit, drift, explain, costs, recommend, tree, export, ab, convert,
     run, league, show, report, compare, phase, tokens, solve, validate, record, trace,
 )  # fmt: skip
 
@@ -47,6 +48,7 @@ _EPILOG = """\
 start here:
   simspec exact --alpha 0.7 --draft-cost 0.1      the best draft length, at once
   simspec fit server.log                          what your engine's log says of acceptance
+  simspec drift server.log                        whether acceptance changed along it, when, and what κ did
   simspec recommend server.log --draft-cost 0.1   which draft length to set, and how sure that is
   simspec explain server.log --base-speed 86 --spec-speed 101
                                                   why it is no faster (tok/s without and with speculation)

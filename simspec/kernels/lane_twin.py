@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,11 @@ class Lane:
 
     def play_request(self, form: Requests | Urn, number: int) -> None:
         """One output sequence from its first token to its last."""
+        for _ in self.rounds_of(form, number):
+            pass
+
+    def rounds_of(self, form: Requests | Urn, number: int) -> Iterator[bool]:
+        """The rounds of a request one by one, each saying whether it was the last."""
         tokens = self._begin(form, number)
         position = 0
         while position < tokens:
@@ -65,6 +71,7 @@ class Lane:
             position += accepted + 1
             if isinstance(form, Requests) and form.along:
                 self.row = self.offset + position
+            yield position >= tokens
 
     def _begin(self, form: Requests | Urn, number: int) -> int:
         address = self.address + number
@@ -97,11 +104,11 @@ class Lane:
         if isinstance(self.form, Urn):
             self.hits += accepted
             self.examined += accepted + (not full)
+        self.played += 1
         if self.policy is not None:
             self.news.append((self.kappa, drafted, accepted))
             if len(self.news) > self.policy.serving.delay:
                 self._choose(self.policy, *self.news.pop(0))
-        self.played += 1
         return accepted
 
     def _thresholds(self, longest: int) -> np.ndarray:
@@ -128,7 +135,7 @@ class Lane:
         """The next κ, told of a round that was to draft ``asked``."""
         full = accepted == drafted
         if policy.rule:
-            word = policy_word(self.keys.tolist(), self.lane, self.played) if policy.random else 0
+            word = policy_word(self.keys.tolist(), self.lane, self.played - 1) if policy.random else 0
             self.kappa = self.rule.after(self.kappa, asked, drafted, accepted, word)
         elif policy.own is None:
             self.kappa += policy.up if full else policy.down
@@ -141,7 +148,7 @@ class Lane:
         before, kappa = self.memory[:, 0].tolist(), np.array([self.kappa], np.int32)
         late = policy.serving.delay
         news = f"news of {late} rounds ago: " if late else ""
-        where = f"round {self.played + 1} of lane {self.lane}, κ = {self.kappa}, {news}{accepted} of {drafted} accepted"
+        where = f"round {self.played} of lane {self.lane}, κ = {self.kappa}, {news}{accepted} of {drafted} accepted"
         allowed = f"allowed: {policy.lowest} to {self.longest}"
         try:
             assert policy.own is not None

@@ -8,6 +8,7 @@ import functools
 
 import numpy as np
 
+from simspec.kernels.batches import count_steps, tell_batches, too_young
 from simspec.kernels.fields import (
     ACCEPTED,
     ALONG,
@@ -52,7 +53,7 @@ from simspec.kernels.passes import (
     write_down,
 )
 from simspec.kernels.policy_types import policy_type, rule_type
-from simspec.kernels.serving import DELAY, choose_late, count_turns, recall, wait
+from simspec.kernels.serving import BATCH, DELAY, SHARES, choose_late, count_turns, recall, wait
 from simspec.kernels.words import GENERATORS, LANES, next_levels, seed_generators
 
 ROUNDS = 32
@@ -63,7 +64,7 @@ def play_rounds(
     rows, walk, on_reject, on_full, moves, start, offsets, classes, urn,
     lengths, bits, truncate,
     kappa, policy, numbers, own, rule, figures, initial, serving,
-    sums, histogram, discarded, flips, wakes, raw, marks, snaps,
+    sums, histogram, steps, discarded, flips, wakes, raw, marks, snaps,
 ):  # fmt: skip
     """Play ``quota`` rounds per lane, or requests if they have lengths; returns the rounds played in lock step.
 
@@ -106,6 +107,8 @@ def play_rounds(
         Entries as named in `simspec.kernels.serving`.
     sums, histogram : int64 (lanes, 8), (κ + 1, κ + 1)
         What `simspec.kernels.tally.Tally` holds.
+    steps : int64 (64, 2(κ + 1)), or no rows
+        Rounds of each lane by the step of its batch, 2·largest + rejected.
     discarded : int64 (64,)
         Tokens emitted past the end of a request.
     flips, wakes : int64 (64,)
@@ -130,6 +133,8 @@ def play_rounds(
     words = np.zeros(LANES, np.uint64)
     delay = np.int64(serving[DELAY])
     past, told = np.zeros((delay, TOLD, LANES), np.int32), np.zeros((TOLD, LANES), np.int32)
+    batch, shares = np.int64(serving[BATCH]), serving[SHARES] != 0
+    heard, spoken = np.zeros((1 + TOLD, LANES), np.int32), np.zeros(LANES, np.uint64)
     mark = 0
     left = np.zeros(LANES, np.int64)
     by_request = lengths.size > 0 or bits.size > 0
@@ -155,6 +160,8 @@ def play_rounds(
             draw_rows(lanes, levels, used, rows)
         judge(lanes, cut)
         count(lanes, width, seen)
+        if batch > 1:
+            count_steps(lanes, batch, nowhere, steps)
         if policy != FIXED:
             count_turns(lanes)
         if played < raw.shape[1]:
@@ -171,20 +178,26 @@ def play_rounds(
             if delay > 0:
                 recall(lanes, delay, played, past, told)
                 asked, drafted, accepted, full = told[0], told[1], told[2], told[3]
-            if policy == OWN:
-                own(lanes[DRAFT:DRAFTED], accepted, full, memory)
-            elif policy == RULE:
-                if numbers[5] != 0:
-                    draw_words(keys, chunk, played, words)
-                rule(lanes[DRAFT:DRAFTED], asked, drafted, accepted, full, memory, figures, words)
-            if delay > 0:
-                wait(lanes, delay, kappa, initial, memory)
-            if policy == OWN and numbers[6] != 0 and out_of_bounds(lanes, nowhere, numbers[2], numbers[3]):
-                return -(played + 1)
-            if delay > 0:
-                choose_late(lanes, delay, full, numbers[0], numbers[1], numbers[2], numbers[3])
+            if numbers[5] != 0:
+                draw_words(keys, chunk, played, words)
+            if shares:
+                said = lanes, nowhere, batch, asked, drafted, accepted, full
+                known = memory, figures, words, heard, spoken
+                if not too_young(lanes, delay) and not tell_batches(*said, policy, own, rule, numbers, *known):
+                    return -(played + 1)
             else:
-                choose(lanes, numbers[0], numbers[1], numbers[2], numbers[3])
+                if policy == OWN:
+                    own(lanes[DRAFT:DRAFTED], accepted, full, memory)
+                elif policy == RULE:
+                    rule(lanes[DRAFT:DRAFTED], asked, drafted, accepted, full, memory, figures, words)
+                if delay > 0:
+                    wait(lanes, delay, kappa, initial, memory)
+                if policy == OWN and numbers[6] != 0 and out_of_bounds(lanes, nowhere, numbers[2], numbers[3]):
+                    return -(played + 1)
+                if delay > 0:
+                    choose_late(lanes, delay, full, numbers[0], numbers[1], numbers[2], numbers[3])
+                else:
+                    choose(lanes, numbers[0], numbers[1], numbers[2], numbers[3])
         played += 1
         if not by_request and mark < marks.size and played == marks[mark]:
             for lane in range(LANES):
@@ -199,9 +212,9 @@ def play_rounds(
             for lane in range(LANES):
                 if lanes[POSITION + lane] < lanes[LENGTH + lane]:
                     continue
-                if left[lane] > 0:
+                left[lane] -= 1  # below 0: a request that nobody counts
+                if left[lane] >= 0:
                     discarded[lane] += lanes[POSITION + lane] - lanes[LENGTH + lane]
-                    left[lane] -= 1
                     for m in range(marks.size):
                         if quota - left[lane] == marks[m]:
                             write_down(snaps[m], lane, width, seen, lanes, discarded)
@@ -233,5 +246,6 @@ def kernel():
     ends = (whole, whole, i8)
     vector, counts = types.float64[::1], types.int64[::1]
     policy = (i4, i8, whole, policy_type(), rule_type(), vector, vector, whole)
-    out = (types.int64[:, ::1], types.int64[:, ::1], counts, counts, counts, types.int32[:, :, ::1], counts, table)
+    sums = (types.int64[:, ::1],) * 3
+    out = (*sums, counts, counts, counts, types.int32[:, :, ::1], counts, table)
     return njit(play_rounds, i8(*address, *process, *ends, *policy, *out))

@@ -44,9 +44,12 @@ def policy_form(policy: Policy, serving: Serving = NORMAL) -> tuple[PolicyForm, 
         The policy reads prices and knows none, or a price table ends too early.
     """
     form = _own(policy) if isinstance(policy, OwnPolicy) else _LOWERINGS[type(policy)](policy)
-    if form.rule == "weight":  # one more chance to be remembered for each round that news take
-        form = replace(form, initial=np.append(form.initial, np.ones(serving.delay)))
-    return replace(form, serving=serving), policy.begins
+    told = serving.batch if serving.shares_kappa else 1
+    if form.rule == "weight":  # a chance to be remembered for every verdict of the rounds that news take
+        waiting = np.ones((serving.delay + 1) * told - 1)
+        form = replace(form, initial=np.append(form.initial, waiting), figures=np.append(form.figures, told))
+    keeps = form.keeps or serving.shares_kappa  # what is learned together outlives each request
+    return replace(form, serving=serving, keeps=keeps), policy.begins
 
 
 def prices(policy: Priced) -> np.ndarray:

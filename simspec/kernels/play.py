@@ -181,9 +181,11 @@ def _loop(
     )
     sums, histogram = np.zeros((lanes, len(SUMS)), np.int64), np.zeros((longest + 1, longest + 1), np.int64)
     discarded, flips, wakes = np.zeros((3, LANES), np.int64)
-    serving = np.array([chosen.serving.delay], np.int32)
+    conditions = chosen.serving
+    serving = np.array([conditions.delay, conditions.batch, conditions.shares_kappa], np.int32)
+    steps = np.zeros((LANES if conditions.batch > 1 else 0, 2 * (longest + 1)), np.int64)
     choice = (np.int32(kappa), kind, numbers, own, rule, chosen.figures, chosen.initial, serving)
-    out = (sums, histogram, discarded, flips, wakes, raw, marks, snaps)
+    out = (sums, histogram, steps, discarded, flips, wakes, raw, marks, snaps)
     try:
         played = loop.kernel()(keys, chunk, lanes, quota, *process, *ends, *choice, *out)
     except Exception as error:  # only a user's own pass raises
@@ -192,7 +194,8 @@ def _loop(
         rounds = min(quota, -played) if isinstance(form, (FreshRow, Rows, Drawn)) else quota
         _play_again(form, keys, chunk, lanes, rounds, kappa, chosen, f"a κ out of bounds in round {-played}")
     steered = lanes if policy else 0
-    return Tally(kappa, sums, histogram, flips=flips[:steered], wakes=wakes[:steered]), played
+    by_step = steps[:lanes].reshape(-1, longest + 1, 2)
+    return Tally(kappa, sums, histogram, flips=flips[:steered], wakes=wakes[:steered], steps=by_step), played
 
 
 def _play_again(
@@ -208,9 +211,13 @@ def _play_again(
 def steered_rounds(
     form: Form, keys: np.ndarray, chunk: int, lanes: int, most: int, kappa: int, policy: Policy
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-    """Position, drafts and accepted length of the rounds of one request per lane, (rounds, lanes) each; −1: none."""
+    """Position, drafts and accepted length of the rounds of one request per lane, (rounds, lanes) each; −1: none.
+
+    Without requests, of the first ``most`` rounds, all at position 0.
+    """
     out = np.empty((3, most, LANES), np.int32)
-    played = min(_loop(form, keys, chunk, lanes, 1, kappa, policy, out)[1], most)
+    quota = most if isinstance(form, (FreshRow, Rows, Drawn)) else 1
+    played = min(_loop(form, keys, chunk, lanes, quota, kappa, policy, out)[1], most)
     position, drafted, accepted = out[:, :played, :lanes]
     return position, drafted, accepted
 

@@ -192,12 +192,12 @@ def by_weight(kappa, asked, drafted, accepted, full, state, figures, words):
 
     state: rounds told of, tokens, cost, summed worth per arm, and the chances that the arms of the next rounds to be
     told of had, in a ring.  figures: longest κ, learning rate, share drawn evenly, lowest κ, prices as in
-    `by_survival`.
+    `by_survival`, and of how many requests it is told before a κ that it draws is asked for.
     """
     longest, rate, even, lowest = np.int64(figures[0]), figures[1], figures[2], np.int64(figures[3])
     arms = np.float64(longest + 1 - lowest)
     span, chances = np.float64(longest + 1), 4 + longest
-    waiting = state.shape[0] - chances
+    waiting, members = state.shape[0] - chances, np.int64(figures[figures.size - 1])
     for lane in range(LANES):
         slot = chances + np.int64(state[0, lane]) % waiting
         arm = np.int64(asked[lane])
@@ -221,8 +221,10 @@ def by_weight(kappa, asked, drafted, accepted, full, state, figures, words):
             left -= chance
             if left < 0.0:
                 break
-        state[slot, lane] = chance
         state[0, lane] += 1.0
+        if np.int64(state[0, lane]) % members == 0:  # this draw stands
+            for told in range(members):
+                state[slot - told, lane] = chance
         kappa[lane] = np.int32(chosen)
 
 

@@ -156,7 +156,7 @@ class ByWeight(Rule):
 
     def __init__(self, figures: Sequence[float], initial: Sequence[float]) -> None:
         super().__init__(figures, initial)
-        self.chances = self.state[4 + int(figures[0]) :]
+        self.chances, self.told = self.state[4 + int(figures[0]) :], 0
 
     def after(self, kappa: int, asked: int, drafted: int, accepted: int, word: int) -> int:
         longest, rate, even, lowest = int(self.figures[0]), *self.figures[1:3], int(self.figures[3])
@@ -179,7 +179,9 @@ class ByWeight(Rule):
             left -= chance
             if left < 0.0:
                 break
-        self.chances = [*self.chances[1:], chance]
+        self.told += 1
+        members = int(self.figures[-1])
+        self.chances = [*self.chances[1:], *[chance] * (members if self.told % members == 0 else 0)]
         return arm
 
 

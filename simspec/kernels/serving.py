@@ -7,9 +7,8 @@ from simspec.kernels.jit import njit
 from simspec.kernels.words import LANES
 
 _ONE = np.int32(1)
-DELAY = 0
-"""Entries of the array ``serving``: rounds that news take to reach the policy."""
-SERVING = 1
+DELAY, BATCH, SHARES = range(3)
+"""Entries of the array ``serving``: rounds that news take, lanes of a batch, whether they share one κ."""
 
 
 @njit

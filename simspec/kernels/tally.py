@@ -28,6 +28,9 @@ class Tally:
         Rounds that asked for another κ than the round before; empty where κ never changes.
     wakes : int64 array (lanes,)
         Rounds that drafted in a request whose last round had κ = 0; likewise.
+    steps : int64 array (lanes, kappa + 1, 2)
+        Rounds of each lane by the step that its batch made: most drafts of any lane, and whether any lane rejected; no
+        rows where requests are served alone.
     """
 
     kappa: int
@@ -35,6 +38,7 @@ class Tally:
     histogram: np.ndarray
     flips: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), kw_only=True)
     wakes: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), kw_only=True)
+    steps: np.ndarray = field(default_factory=lambda: np.zeros((0, 1, 2), np.int64), kw_only=True)
 
     def total(self, name: str) -> int:
         """Sum of one column of `SUMS` over all lanes."""

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from simspec.kernels.batch_twin import batch_tally
 from simspec.kernels.cells import CELL_BITS, CELLS, PER_WORD
 from simspec.kernels.forms import Dense, Form, FreshRow, Policy, Replay, Requests, Steps, Urn
 from simspec.kernels.lane_twin import Lane
@@ -159,6 +160,8 @@ def play(
         return _replay(form, chunk, lanes, length, kappa)
     if isinstance(form, Dense):
         form = form.requests(chunk, lanes, policy.highest if policy else kappa)
+    if policy is not None and policy.serving.batch > 1:
+        return batch_tally(form, keys, chunk, lanes, length, kappa, policy)
     longest = max(kappa, policy.highest) if policy else kappa
     sums, histogram = np.zeros((lanes, len(SUMS)), np.int64), np.zeros((longest + 1, longest + 1), np.int64)
     flips, wakes = np.zeros((2, lanes if policy else 0), np.int64)
@@ -172,15 +175,18 @@ def play(
 
 
 def steered_rounds(
-    form: Requests | Urn, keys: np.ndarray, chunk: int, lanes: int, most: int, kappa: int, policy: Policy
+    form: Form, keys: np.ndarray, chunk: int, lanes: int, most: int, kappa: int, policy: Policy
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """As `simspec.kernels.play.steered_rounds`."""
     each = []
     for lane in range(lanes):
         player = Lane(form, keys, chunk, lane, kappa, policy)
-        player.listed = []
-        player.play_request(form, 0)
-        each.append(player.listed[:most])
+        if isinstance(form, (Requests, Urn)):
+            player.listed = []
+            player.play_request(form, 0)
+            each.append(player.listed[:most])
+        else:
+            each.append([(0, player.kappa, player.play_round()) for _ in range(most)])
     out = np.zeros((3, max(map(len, each)), lanes), np.int32)
     out[1] = -1
     for lane, rounds in enumerate(each):

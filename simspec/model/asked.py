@@ -1,4 +1,4 @@
-"""Was a process, a scheme, a policy or a cost given as an object or as keys?  Either becomes the object."""
+"""Was a process, a scheme, a policy, a cost given as an object or as keys?  Either becomes the object."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from simspec.model.errors import ParameterError
 from simspec.model.policies import Policies, Policy
 from simspec.model.process import Process, Processes
 from simspec.model.schemes import Scheme, Schemes
+from simspec.model.serving import Serving
 
 
 def as_process(value: Process | dict[str, Any]) -> Process:
@@ -59,6 +60,24 @@ def as_policy(value: Policy | dict[str, Any] | str | None) -> Policy:
     if value is not None and not isinstance(value, dict):
         raise ParameterError("policy", f'policy = {value!r}; allowed: "heuristic", {{"type": "rolling"}} or the like')
     return Policies.make(**(value or {"type": "fixed"}))
+
+
+def as_serving(value: Serving | dict[str, Any] | None) -> Serving:
+    """The conditions themselves, or made from their keys; none if nothing is said.
+
+    Examples
+    --------
+    >>> print(as_serving({"delay": 2}))
+    delay = 2
+    """
+    if isinstance(value, Serving):
+        return value
+    if value is not None and not isinstance(value, dict):
+        raise ParameterError("serving", f'serving = {value!r}; allowed: {{"delay": 2}} or the like')
+    try:
+        return Serving(**(value or {}))
+    except ParameterError as error:
+        raise error.under("serving") from None
 
 
 def as_cost(value: Cost | dict[str, Any] | None) -> Cost:

@@ -6,7 +6,7 @@ import functools
 import itertools
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,11 @@ from simspec.model.errors import ParameterError, ScenarioError, did_you_mean, sh
 from simspec.model.identity import canonical_json
 from simspec.model.policies import Policies, Policy
 from simspec.model.process import KAPPA_LIMIT, Process, Processes
+from simspec.model.scenario_axes import axes, policy_axes, process_axes, scheme_axes, tables
 from simspec.model.scenario_text import line_of, read_text, syntax_error
 from simspec.model.scenario_values import a_level, a_method, a_name, decimals, many_kappas, plain, whole
 from simspec.model.schemes import Scheme, Schemes
+from simspec.model.serving import KEYS, Serving
 from simspec.model.simulation import Simulation
 from simspec.model.toml_lines import key_lines
 
@@ -33,9 +35,7 @@ WINDOWS_LIMIT = 10**12
 POINTS_LIMIT = 10**6
 
 
-_KEYS = ("name", "method", "seed", "windows", "kappa", "level", "process", "scheme", "policy", "cost")
-_BINDING = ("process", "kappa")
-"""Keys of a [scheme] that say where it runs, not what it is."""
+_KEYS = ("name", "method", "seed", "windows", "kappa", "level", "process", "scheme", "policy", "serving", "cost")
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,8 @@ class Scenario:
     policy : tuple of dict
         One table per ``[policy]``, fixed if there is none: who chooses κ between rounds.  A policy that does runs once,
         at the longest κ that it may choose; a fixed one at every κ of the scenario.
+    serving : dict
+        The ``[serving]`` table: under which conditions policies run, likewise with several values.
     base : str
         Folder in which relative trace paths are looked up before the working folder; not part of the identity.
     """
@@ -90,6 +92,7 @@ class Scenario:
     method: str = "simulate"
     scheme: tuple[dict[str, Any], ...] = (CHAIN,)
     policy: tuple[dict[str, Any], ...] = (FIXED,)
+    serving: dict[str, Any] = field(default_factory=dict)
     base: str = ""
 
     @staticmethod
@@ -131,15 +134,18 @@ class Scenario:
                 raise ParameterError(key, f'unknown key "{key}"{did_you_mean(key, _KEYS)}')
         if "process" not in table:
             raise ParameterError("process", 'there is no [process] table; the least is [process] with type = "iid"')
-        tables, schemes = _tables("process", table["process"]), _tables("scheme", table.get("scheme", CHAIN))
+        processes, schemes = tables("process", table["process"]), tables("scheme", table.get("scheme", CHAIN))
         cost = table.get("cost", {})
         if not isinstance(cost, dict):
             raise ParameterError("cost", "cost is not a table; allowed: [cost] with c0, c_d, c_v, c_r, off")
+        if not isinstance(table.get("serving", {}), dict):
+            raise ParameterError("serving", f"serving is not a table; allowed: [serving] with {', '.join(KEYS)}")
         return Scenario(
             name=table.get("name", ""),
-            process=tables,
+            process=processes,
             scheme=schemes,
-            policy=_tables("policy", table.get("policy", FIXED)),
+            policy=tables("policy", table.get("policy", FIXED)),
+            serving=table.get("serving", {}),
             cost=cost,
             kappa=table.get("kappa"),
             windows=table.get("windows", DEFAULT_WINDOWS),
@@ -155,6 +161,7 @@ class Scenario:
             "process": tuple(decimals(entry) for entry in self.process),
             "scheme": tuple(decimals(entry) for entry in self.scheme),
             "policy": tuple(decimals(entry) for entry in self.policy),
+            "serving": decimals(self.serving),
             "cost": decimals(self.cost),
             "kappa": many_kappas(self.kappa) if self.kappa is not None else None,
             "windows": whole("windows", self.windows, 1, WINDOWS_LIMIT),
@@ -175,6 +182,8 @@ class Scenario:
             own["scheme"] = [plain(entry) for entry in self.scheme]
         if self.policy != (FIXED,):
             own["policy"] = [plain(entry) for entry in self.policy]
+        if self.serving:
+            own["serving"] = plain(self.serving)
         own["cost"] = plain(self.cost)
         return own
 
@@ -186,13 +195,15 @@ class Scenario:
 
     def points(self) -> int:
         """Number of points of the grid, counted without making them."""
-        schemes = [(self._binding(i).processes, grid.size(self._scheme_axes(i)[1])) for i in range(len(self.scheme))]
+        sizes = [grid.size(scheme_axes(self.scheme, i)[1]) for i in range(len(self.scheme))]
+        schemes = [(self._binding(i).processes, size) for i, size in enumerate(sizes)]
         simulations = 0
         for index, table in enumerate(self.process):
             own = sum(size for only, size in schemes if not only or table.get("label") in only)
-            simulations += own * grid.size(self._process_axes(index)[1])
-        policies = sum(grid.size(self._policy_axes(i)[1]) for i in range(len(self.policy)))
-        return simulations * policies * grid.size(self._cost_axes())
+            simulations += own * grid.size(process_axes(self.process, index)[1])
+        policies = sum(grid.size(policy_axes(self.policy, i)[1]) for i in range(len(self.policy)))
+        servings = grid.size(axes("serving", self.serving, Serving.model_fields))
+        return simulations * policies * servings * grid.size(axes("cost", self.cost, Cost.model_fields))
 
     def check_size(self, most: int = POINTS_LIMIT) -> None:
         """Raise `ParameterError` unless there are at most ``most`` points."""
@@ -223,48 +234,24 @@ class Scenario:
     def _is_list(self) -> bool:
         return len(self.process) > 1
 
-    def _process_axes(self, index: int) -> tuple[str, dict[str, Sequence[Any]]]:
-        table = self.process[index]
-        prefix = f"process[{index}]" if self._is_list() else "process"
-        kind = table.get("type")
-        fields = Processes.table[kind].model_fields if isinstance(kind, str) and kind in Processes.table else {}
-        axes: dict[str, Sequence[Any]] = {}
-        for key, value in table.items():
-            depth = str(fields[key].annotation).count("tuple[") if key in fields else 0
-            whole = key in ("type", "label", "where")
-            axes[key] = [plain(value)] if whole else grid.axis(f"{prefix}.{key}", value, depth)
-        return prefix, axes
-
-    def _scheme_axes(self, index: int) -> tuple[str, dict[str, Sequence[Any]]]:
-        """A list is one value where the scheme takes a list, else several."""
-        table = self.scheme[index]
-        prefix = f"scheme[{index}]" if len(self.scheme) > 1 else "scheme"
-        fields = Schemes.fields(table.get("type"))
-        axes: dict[str, Sequence[Any]] = {}
-        for key, value in table.items():
-            if key in _BINDING:
-                continue
-            whole = key in ("type", "label") or (key in fields and "tuple[" in str(fields[key].annotation))
-            axes[key] = [plain(value)] if whole else grid.axis(f"{prefix}.{key}", value, 0)
-        return prefix, axes
-
-    def _policy_axes(self, index: int) -> tuple[str, dict[str, Sequence[Any]]]:
-        """A list is one value where the policy takes a list, else several; a table is one value."""
-        table = self.policy[index]
-        prefix = f"policy[{index}]" if len(self.policy) > 1 else "policy"
-        fields = Policies.fields(table.get("type"))
-        axes: dict[str, Sequence[Any]] = {}
-        for key, value in table.items():
-            depth = str(fields[key].annotation).count("tuple[") if key in fields else 0
-            whole = key in ("type", "label", "cost", "draft_len_schedule")
-            axes[key] = [plain(value)] if whole else grid.axis(f"{prefix}.{key}", value, depth)
-        return prefix, axes
+    def _servings(self) -> list[Serving]:
+        """All conditions, in the order of the file; each key that says something matters to some policy."""
+        out = []
+        for keys in grid.combinations(axes("serving", self.serving, Serving.model_fields)):
+            try:
+                out.append(Serving(**keys))
+            except ParameterError as error:
+                raise error.under("serving") from None
+        policies = [policy for policy, _ in self._policies()]
+        for serving in out:
+            serving.check(*policies)
+        return out
 
     def _policies(self) -> list[tuple[Policy, str]]:
         """Every policy, told the prices that it reads, and how its table is called."""
         out, costs = [], tuple(self.costs())
         for index in range(len(self.policy)):
-            prefix, axes = self._policy_axes(index)
+            prefix, axes = policy_axes(self.policy, index)
             for keys in grid.combinations(axes):
                 try:
                     out.append((Policies.make(**keys).told(costs), prefix))
@@ -275,7 +262,7 @@ class Scenario:
     def _binding(self, index: int) -> Binding:
         """On which processes a scheme runs, by label, and at which κ, where its table says so."""
         table = self.scheme[index]
-        prefix, labels = self._scheme_axes(index)[0], [str(own.get("label", "")) for own in self.process]
+        prefix, labels = scheme_axes(self.scheme, index)[0], [str(own.get("label", "")) for own in self.process]
         asked = table.get("process", [])
         only = tuple(asked) if isinstance(asked, list) else (asked,)
         for label in only:
@@ -297,17 +284,13 @@ class Scenario:
         """Every scheme, where it runs, and how its table is called."""
         out = []
         for index in range(len(self.scheme)):
-            prefix, axes = self._scheme_axes(index)
+            prefix, axes = scheme_axes(self.scheme, index)
             for keys in grid.combinations(axes):
                 try:
                     out.append((Schemes.make(**keys), self._binding(index), prefix))
                 except ParameterError as error:
                     raise error.under(prefix) from None
         return out
-
-    def _cost_axes(self) -> dict[str, Sequence[Any]]:
-        depth = {"draft_table": 1, "verify_table": 1}
-        return {key: grid.axis(f"cost.{key}", value, depth.get(key, 0)) for key, value in self.cost.items()}
 
     def simulations(self) -> Sequence[tuple[Simulation, tuple[int, ...]]]:
         """Each simulation with its draft lengths, in the order of the file; made and checked once."""
@@ -319,9 +302,9 @@ class Scenario:
 
     def _make_simulations(self) -> Iterator[tuple[Simulation, tuple[int, ...]]]:
         seen: dict[str, Simulation] = {}
-        schemes, policies = self._schemes(), self._policies()
+        schemes, policies = self._schemes(), list(itertools.product(self._policies(), self._servings()))
         for index in range(len(self.process)):
-            prefix, axes = self._process_axes(index)
+            prefix, axes = process_axes(self.process, index)
             for keys in grid.combinations(axes):
                 self._find_trace(keys)
                 try:
@@ -332,8 +315,8 @@ class Scenario:
                 for scheme, binding, where in schemes:
                     if binding.processes and process.label not in binding.processes:
                         continue
-                    for policy, at in policies:
-                        simulation = Simulation(process, scheme, policy)
+                    for (policy, at), serving in policies:
+                        simulation = Simulation(process, scheme, policy, serving.under(policy))
                         before = seen.get(simulation.id)
                         if before is not None:  # e.g. steps_after_full under start = "stationary", without effect there
                             _check_same_name(before, simulation, where, at)
@@ -384,7 +367,7 @@ class Scenario:
 
     def costs(self) -> Iterator[Cost]:
         """Each cost, in the order of the file."""
-        for keys in grid.combinations(self._cost_axes()):
+        for keys in grid.combinations(axes("cost", self.cost, Cost.model_fields)):
             try:
                 yield Cost(**keys)
             except ParameterError as error:
@@ -399,11 +382,3 @@ def _check_same_name(before: Simulation, again: Simulation, where: str, at: str)
     if before.scheme.label != again.scheme.label:
         told = f"{where}.label = {shown(again.scheme.label)} is the same simulation as {shown(before.scheme.label)}"
         raise ParameterError(f"{where}.label", f"{told}; allowed: schemes that differ, in a parameter or a process")
-
-
-def _tables(key: str, value: Any) -> tuple[dict[str, Any], ...]:
-    """One table or several."""
-    tables = value if isinstance(value, (list, tuple)) else [value]
-    if not tables or not all(isinstance(entry, dict) for entry in tables):
-        raise ParameterError(key, f"{key} is not a table; allowed: [{key}] or several [[{key}]]")
-    return tuple(tables)

@@ -12,6 +12,7 @@ from simspec import theory
 from simspec.model import Cost, Process, Processes, SimspecError
 from simspec.model.cost import CHANGES
 from simspec.model.policies import Policies
+from simspec.model.serving import Serving
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,12 +135,13 @@ class Point:
         kind, label = first.get("policy"), first.get("policy_label")
         if not isinstance(kind, str) or kind == "fixed":
             return ""
+        served = [f"{key} = {value:g}" for key, value in Serving.of_row(first).identity().items()]
         if isinstance(label, str) and label:
-            return label
+            return " ".join([label, *served])
         own, fields = json.loads(first.get("policy_parameters") or "{}"), Policies.fields(kind)
         usual = {key: list(x.default) if isinstance(x.default, tuple) else x.default for key, x in fields.items()}
         told = {key: value for key, value in own.items() if key not in ("cost", "code") and value != usual.get(key)}
-        return " ".join([kind, *(f"{key} = {_short(value)}" for key, value in told.items())])
+        return " ".join([kind, *(f"{key} = {_short(value)}" for key, value in told.items()), *served])
 
     def _with_scheme(self, text: str) -> str:
         return "; ".join([text, *(own for own in (self.scheme, self.policy) if own)])

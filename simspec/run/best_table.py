@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simspec.model import Schemes
+from simspec.model.serving import Serving
 from simspec.text import kappa_set, number, table
 
 PRICES = ("c0", "c_d", "c_v", "c_r", "off", "c_switch", "c_wake")
@@ -122,8 +123,8 @@ def policy_names(records: Sequence[dict[str, Any]]) -> list[str]:
     Examples
     --------
     >>> rows = [{"policy": "rolling", "policy_parameters": f'{{"smoothing": {x}, "lowest": 1}}'} for x in (0.85, 0.99)]
-    >>> policy_names([{"policy": "fixed"}, *rows, {"policy": "exp3", "policy_label": "mine"}])
-    ['', 'rolling smoothing=0.85', 'rolling smoothing=0.99', 'mine']
+    >>> policy_names([{"policy": "fixed"}, *rows, {"policy": "exp3", "policy_label": "mine", "serving_delay": 2}])
+    ['', 'rolling smoothing=0.85', 'rolling smoothing=0.99', 'mine delay=2']
     """
     own = [(r.get("policy") or "fixed", json.loads(r.get("policy_parameters") or "{}")) for r in records]
     names = []
@@ -131,7 +132,8 @@ def policy_names(records: Sequence[dict[str, Any]]) -> list[str]:
         others = [p for k, p in own if k == kind]
         differ = {key: v for key, v in parameters.items() if any(p.get(key) != v for p in others) and key != "cost"}
         label = record.get("policy_label") or " ".join([kind, *_short_all(differ)])
-        names.append("" if kind == "fixed" else label)
+        told = _short_all(Serving.of_row(record).identity())
+        names.append("" if kind == "fixed" else " ".join([label, *told]))
     return names
 
 

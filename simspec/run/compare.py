@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from simspec.kernels.tally import SUMS
 from simspec.model import Cost, DatasetError, ParameterError, Processes, Schemes, SimspecError, Simulation
 from simspec.model.cost import CHANGES
+from simspec.model.serving import Serving
 from simspec.run.comparison import Comparison, LeftOut, Row
 from simspec.run.dataset import Dataset
 from simspec.run.lawful import UNKNOWN
@@ -249,7 +250,9 @@ def _name(row: Any) -> str:
     try:
         process = Processes.make(type=row["process"], label=row["label"], **json.loads(row["parameters"]))
         scheme = Schemes.make(type=row["scheme"], **json.loads(row["scheme_parameters"]))
-        return f"{row['scheme_label']}: {Simulation(process, scheme)}".removeprefix(": ")
+        served = Serving.of_row(row)
+        own = f"{row['scheme_label']}: {Simulation(process, scheme)}".removeprefix(": ")
+        return f"{own}, {served}" if served.identity() else own
     except (SimspecError, ValueError, TypeError):  # of a process this version does not know
         return f"{row['label'] or row['process']} {row['simulation_id'][:12]}"
 

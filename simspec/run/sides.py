@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from simspec.kernels.tally import SUMS
 from simspec.model import DatasetError
 from simspec.model.cost import CHANGES
+from simspec.model.serving import KEYS as SERVING
+from simspec.model.serving import Serving
 from simspec.run.comparison import LeftOut
 from simspec.run.dataset import Dataset, read
 from simspec.run.lawful import law_of, moments_of
@@ -49,6 +51,7 @@ _WORDS = [
     "policy",
     "policy_parameters",
     "policy_label",
+    *(f"serving_{key}" for key in SERVING),
 ]
 _OF_BEFORE: dict[str, Any] = {
     "method": "simulate",
@@ -58,6 +61,7 @@ _OF_BEFORE: dict[str, Any] = {
     "policy": "fixed",
     "policy_parameters": "{}",
     "policy_label": "",
+    **{f"serving_{key}": field.default for key, field in Serving.model_fields.items()},
     **dict.fromkeys(CHANGES, 0.0),
 }
 """Columns that files of before there were several lack, and what they would say."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from simspec.kernels.tally import Tally
 from simspec.model import Cost, Process, Scenario, Scheme, Simulation
 from simspec.model.policies import Policy
+from simspec.model.serving import NORMAL, Serving
 from simspec.run.best_table import with_interval
 from simspec.run.engine import Job, run_jobs
 from simspec.run.known import Laws, laws_of
@@ -100,6 +101,7 @@ def run_single(
     method: str = "simulate",
     scheme: Scheme | None = None,
     policy: Policy | None = None,
+    serving: Serving = NORMAL,
 ) -> SimulationResult:
     """Simulate one process at one cost; every argument is checked as in a scenario file."""
     asked = {"name": "one", "process": {"type": "iid", "alpha": 0.5}, "kappa": kappas, "method": method}
@@ -107,7 +109,7 @@ def run_single(
     process.check_method(scenario.method)
     own: dict[str, Any] = {} if scheme is None else {"scheme": scheme}
     own |= {} if policy is None else {"policy": policy.told((cost,))}
-    simulation = Simulation(process, **own)
+    simulation = Simulation(process, **own, serving=serving)
     chosen = scenario.kappas_for(simulation)
     simulation.check(chosen, [cost])
     if simulation.chained and not simulation.policy.adapts:

@@ -18,6 +18,7 @@ from simspec.kernels.tally import SUMS, Folded, Tally
 from simspec.kernels.words import LANES, STREAM_VERSION
 from simspec.model import Cost, Process
 from simspec.model.identity import canonical_json
+from simspec.model.serving import KEYS as SERVING
 from simspec.model.simulation import point_ids
 from simspec.run.columns import column, words
 from simspec.run.engine import Job
@@ -305,6 +306,7 @@ def _of_processes(out: Columns, slab: Sequence[Block]) -> dict[str, NDArray[Any]
     processes = [block.job.process for block in slab]
     schemes = [block.job.simulation.scheme for block in slab]
     policies = [block.job.simulation.policy for block in slab]
+    servings = [block.job.simulation.serving for block in slab]
     parameters = [process.parameters() for process in processes]
     columns: dict[str, NDArray[Any]] = {
         "simulation_id": out.codes("simulation_id", (block.job.simulation.id for block in slab)),
@@ -319,6 +321,7 @@ def _of_processes(out: Columns, slab: Sequence[Block]) -> dict[str, NDArray[Any]
         "policy": out.codes("policy", (one.type for one in policies)),
         "policy_parameters": out.codes("policy_parameters", (canonical_json(one.parameters()) for one in policies)),
         "policy_label": out.codes("policy_label", (one.label for one in policies)),
+        **{f"serving_{key}": np.array([getattr(one, key) for one in servings]) for key in SERVING},
         "loses": out.codes("loses", (one.loss_in_words for one in schemes)),
     }
     return {name: value[:, None] for name, value in columns.items()}

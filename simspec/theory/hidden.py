@@ -78,6 +78,23 @@ def token_draft_chain(process: TokenChain) -> DraftChain:
     return DraftChain(accept=accept, reject=np.maximum(target - draft, 0.0), last=accept @ target)
 
 
+def bonus_move(process: Hmm | TokenChain) -> FloatArray:
+    """What the bonus token of a full window does to the state at the draft after the last one.
+
+    After d accepted drafts, d = 0 included, the next window starts in a state of law ∝ π Bᵈ times this matrix: the
+    other m_f − 1 steps of a hidden Markov model, a draw from the target of token laws.
+
+    Examples
+    --------
+    >>> bonus_move(Hmm(P=[[0.5, 0.5], [0.0, 1.0]], alphas=[0.0, 1.0], start="carry", steps_after_full=3))
+    array([[0.25, 0.75],
+           [0.  , 1.  ]])
+    """
+    if isinstance(process, Hmm):
+        return np.linalg.matrix_power(np.array(normalised(process.P)), process.steps_after_full - 1)
+    return np.array(normalised(process.target))
+
+
 def token_alpha(process: TokenChain) -> tuple[float, float]:
     """Acceptance rate of an examined draft, and the correlation of neighbouring ones: ρ is made by the token laws.
 

@@ -52,7 +52,7 @@ def chain_window(chain: DraftChain, kappa: int) -> WindowLaw:
     """
     if kappa == 0:
         return law_of_window(np.ones(1), mean_examined=0.0)
-    starts = _starts(chain, _start_law(chain, kappa), kappa)
+    starts = _starts(chain, window_start_law(chain, kappa), kappa)
     # draft j is examined when the j − 1 before it were accepted
     return law_of_window(_pmf(chain, starts), mean_examined=float(starts.sum()))
 
@@ -95,7 +95,7 @@ def chain_counts(chain: DraftChain, kappa: int, rounds: int) -> tuple[FloatArray
     """
     if kappa == 0:
         return multinomial(np.ones(1), rounds)
-    law = _start_law(chain, kappa)
+    law = window_start_law(chain, kappa)
     starts = _starts(chain, law, kappa)
     pmf = _pmf(chain, starts)
     after = np.vstack([starts @ chain.reject, starts[-1:] @ chain.last]) - np.outer(pmf, law)
@@ -104,6 +104,25 @@ def chain_counts(chain: DraftChain, kappa: int, rounds: int) -> tuple[FloatArray
     mean, covariance = multinomial(pmf, rounds)
     cross = after @ between @ reply
     return mean, covariance + cross + cross.T
+
+
+def window_start_law(chain: DraftChain, kappa: int) -> FloatArray:
+    """Long-run law of the state in which windows of ``kappa`` ≥ 1 drafts start; `ParameterError` if there are several.
+
+    Examples
+    --------
+    >>> half = np.full((2, 2), 0.25)
+    >>> window_start_law(DraftChain(half, half, half), 2)
+    array([0.5, 0.5])
+    """
+    law = long_run_law(_step(chain, kappa))
+    if law is None:
+        raise ParameterError(
+            "kappa",
+            f"kappa = {kappa} splits the states in which windows start into sets that are never left, so no long-run "
+            "law exists; allowed: a kappa (or steps between windows) that mixes them",
+        )
+    return law
 
 
 def long_run_law(step: FloatArray) -> FloatArray | None:
@@ -173,17 +192,6 @@ def _step(chain: DraftChain, kappa: int) -> FloatArray:
     for _ in range(kappa - 1):
         step = chain.reject + chain.accept @ step
     return step
-
-
-def _start_law(chain: DraftChain, kappa: int) -> FloatArray:
-    law = long_run_law(_step(chain, kappa))
-    if law is None:
-        raise ParameterError(
-            "kappa",
-            f"kappa = {kappa} splits the states in which windows start into sets that are never left, so no long-run "
-            "law exists; allowed: a kappa (or steps between windows) that mixes them",
-        )
-    return law
 
 
 def _starts(chain: DraftChain, law: FloatArray, kappa: int) -> FloatArray:

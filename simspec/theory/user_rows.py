@@ -49,6 +49,11 @@ def rows_counts(process: RowProcess, kappa: int, rounds: int) -> tuple[FloatArra
     return mean, covariance + cross + cross.T
 
 
+def rows_start(process: RowProcess, kappa: int) -> FloatArray:
+    """Long-run law of the row in which windows of ``kappa`` drafts start."""
+    return _law(_by_row(process, kappa)[1], kappa)
+
+
 def _by_row(process: RowProcess, kappa: int) -> tuple[FloatArray, FloatArray]:
     """P(A = j) by row, and the chain of rows from window to window."""
     table = process.checked_rows(kappa)

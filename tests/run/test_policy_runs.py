@@ -228,3 +228,38 @@ def test_without_a_compiler_the_twins_play_policies():
         for extra in ({}, {"NUMBA_DISABLE_JIT": "1"})
     ]
     assert found[0] == found[1] != ""
+
+
+def test_conditions_of_serving_are_an_axis(tmp_path):
+    """A fixed κ runs once; a policy once per delay, and says so; a delay of 0 is the run without [serving]."""
+    table = {**TABLE, "kappa": [4], "windows": 20_000, "serving": {"delay": [0, 3]}}
+    table["policy"] = [{"type": "fixed"}, {"type": "heuristic"}]
+    dataset = simspec.sweep(table, output=tmp_path / "late")
+    frame, plain = dataset.estimates, simspec.simulate(simspec.Iid(alpha=0.7), COST, policy="heuristic", windows=20_000)
+    assert list(zip(frame["policy"], frame["serving_delay"], strict=True)) == [
+        ("fixed", 0),
+        ("heuristic", 0),
+        ("heuristic", 3),
+    ]
+    assert frame["simulation_id"][1] == plain.job.simulation.id
+    assert frame["speedup"][1] == plain.to_pandas()["speedup"][0] > frame["speedup"][2]
+    assert "heuristic delay=3" in str(dataset)
+    assert Scenario.from_dict(Scenario.from_dict(table).to_dict()) == Scenario.from_dict(table)
+
+
+@pytest.mark.parametrize(
+    ("serving", "policy", "told"),
+    [
+        ({"delay": -1}, "heuristic", "serving.delay = -1 is out of range; allowed: 0 ≤ delay ≤ 1000"),
+        ({"delay": 2.5}, "heuristic", "serving.delay = 2.5 is not a whole number"),
+        ({"dely": 2}, "heuristic", 'unknown key "dely"; did you mean "delay"?'),
+        ({"delay": 2}, "fixed", "serving.delay = 2 has no effect on policy fixed"),
+        ([2], "heuristic", 'serving = [2]; allowed: {"delay": 2}'),
+    ],
+)
+def test_conditions_without_meaning_are_refused(serving, policy, told):
+    with pytest.raises(simspec.ParameterError) as error:
+        simspec.simulate(simspec.Iid(alpha=0.7), COST, policy=policy, serving=serving, windows=100)
+    assert told in str(error.value)
+    with pytest.raises(simspec.ParameterError):
+        Scenario.from_dict({**TABLE, "policy": {"type": policy}, "serving": serving}).check()

@@ -1,0 +1,222 @@
+"""How does the answer read?  What changed in a sentence, the stretches as a table, and what is taken for granted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simspec.advice.drift.worth import MOST
+from simspec.evidence.changes.detect import DETECTORS, Change
+from simspec.evidence.changes.stretches import Stretch, kappa_runs
+from simspec.evidence.source import WARNINGS
+from simspec.text import bullets, clean, kappa_set, number, plural, table, wrapped
+
+if TYPE_CHECKING:
+    from simspec.advice.drift.answer import DriftAnswer
+
+_ROWS = 20
+_SAID = 3
+"""Changes that are told in sentences; the table has all."""
+_TOLD = ("BATCH_CHANGES_IN_LOG", "COUNTER_RESET", "MIXED_DRAFTERS", "MULTI_ENGINE_POOLING", "TREE_DRAFTER")
+"""Warnings of the source that may be the reason of a change."""
+
+
+def shown(own: DriftAnswer) -> str:
+    """The answer as text."""
+    parts = [
+        clean(f"{', '.join(own.source.files)}: {own.source.shape} ({own.source.engine})") + "\n" + _headline(own),
+        _table(own),
+    ]
+    parts += [wrapped(text) for text in (_kappa_by_itself(own), _monitor(own), _worth(own)) if text]
+    parts += [bullets("taken for granted", _notes(own)), _next(own)]
+    return "\n\n".join(parts)
+
+
+def _headline(own: DriftAnswer) -> str:
+    rounds = plural(int(own.course.rounds.sum()), "round")
+    if not own.changes:
+        only = own.stretches[0]
+        low, high = only.interval
+        return wrapped(
+            f"acceptance does not change along the log as far as {rounds} tell: α = {only.alpha:.3f} "
+            f"[{low:.3f}, {high:.3f}] of the drafts examined; {_kappa(own, 0)}"
+        )
+    lines = []
+    for i, change in enumerate(own.changes[:_SAID]):
+        before, after = own.stretches[i], own.stretches[i + 1]
+        verb = "falls" if _rate(own, after) < _rate(own, before) else "rises"
+        lines.append(
+            f"acceptance {verb} from {_rate(own, before):.1%} to {_rate(own, after):.1%} of the drafts examined"
+            f"{'' if own.one_kappa else ' (at the same positions)'} at {_place(own, change.unit)}"
+            f"{_between(own, change)}; {_kappa(own, i, i + 1)}"
+        )
+    if len(own.changes) > _SAID:
+        lines.append(f"{plural(len(own.changes), 'change')} in {rounds}: all of them are in the table")
+    return "\n".join(map(wrapped, lines))
+
+
+def _rate(own: DriftAnswer, stretch: Stretch) -> float:
+    """What is compared: where κ differs, at the same positions."""
+    return stretch.alpha if own.one_kappa else stretch.alpha_same
+
+
+def _place(own: DriftAnswer, unit: int) -> str:
+    names = own.source_names
+    name = f" ({clean(names[unit])[:40]})" if names is not None else ""
+    return f"{own.course.unit} {unit + 1:,}{name}"
+
+
+def _between(own: DriftAnswer, change: Change) -> str:
+    if change.low == change.high:
+        return ""
+    return f", between {change.low + 1:,} and {change.high + 1:,} if it came at once"
+
+
+def _kappa(own: DriftAnswer, *stretches: int) -> str:
+    """What κ did."""
+    sets = {own.kappas[i] for i in stretches}
+    if len(sets) == 1 and len(own.kappas[stretches[0]]) == 1:
+        return f"κ stays at {own.kappas[stretches[0]][0]}"
+    means = [own.stretches[i].mean_kappa for i in stretches]
+    if len(means) == 1:
+        return f"κ = {kappa_set(own.kappas[stretches[0]])}, {means[0]:.2f} in the mean"
+    return f"κ goes from {means[0]:.2f} to {means[1]:.2f} in the mean"
+
+
+def _kappa_by_itself(own: DriftAnswer) -> str:
+    """Where κ changed, whatever acceptance did."""
+    if own.one_kappa:
+        return ""
+    runs = kappa_runs(own.course)
+    if runs is None:
+        return "κ moves along the whole log"
+    said = [f"{kappa:g} from {own.course.unit} {first + 1:,} on" for first, kappa in runs]
+    return f"κ was {', '.join(said)}"
+
+
+def _table(own: DriftAnswer) -> str:
+    head = [f"from–to ({own.course.unit}s)", "rounds", "examined", "α", f"{own.level:.0%} interval"]
+    head += [] if own.one_kappa else ["α same positions"]
+    head += ["κ", "mean κ"] + ([] if own.worth is None else ["best κ", "speed-up"])
+    rows = []
+    for i, part in enumerate(own.stretches):
+        row = [f"{part.first + 1:,}–{part.end:,}", f"{part.rounds:,}", f"{part.examined:,}", number(part.alpha, 3)]
+        row.append(f"[{part.interval[0]:.3f}, {part.interval[1]:.3f}]")
+        row += [] if own.one_kappa else [number(part.alpha_same, 3)]
+        row += [kappa_set(own.kappas[i]), number(part.mean_kappa, 2)]
+        row += [] if own.worth is None else [str(own.worth.kappas[i]), f"{own.worth.speedups[i]:.2f}x"]
+        rows.append(row)
+    return table(head, rows, _ROWS)
+
+
+def _monitor(own: DriftAnswer) -> str:
+    """How soon the first change would have been known."""
+    if not own.changes:
+        return ""
+    first, name = own.changes[0], DETECTORS[own.detector].name
+    late = own.rounds_before(first.told) - own.rounds_before(first.unit)
+    return f"a monitor that reads along (river's {name}) would have told of the first change {late:,} rounds later"
+
+
+def _worth(own: DriftAnswer) -> str:
+    worth = own.worth
+    if worth is None:
+        return ""
+    if not own.changes:
+        return (
+            f"best κ {worth.fixed or 'off'} throughout, {worth.speedup_fixed:.2f}x: nothing asks for another on the way"
+        )
+    return (
+        f"best κ by stretch {', '.join(str(kappa or 'off') for kappa in worth.kappas[:_ROWS])}; one κ for all: "
+        f"{worth.fixed or 'off'} at {worth.speedup_fixed:.2f}x.  Changing κ at these very places would be worth "
+        f"{worth.gain:.1%}; what a controller that has to notice gets of it:  simspec league LOG"
+    )
+
+
+def _notes(own: DriftAnswer) -> list[str]:
+    blocks, idle = own.blocks, own.source.body.get("pooled", {}).get("rounds_without_draft")
+    notes = [
+        f"{len(blocks.values):,} blocks of at least {blocks.rounds:,} rounds are compared, long enough not to hang "
+        f"together; a block varies {blocks.design:.2f} times as much as independent verdicts would, and intervals are "
+        "wider by that"
+    ]
+    if blocks.tied:
+        notes.append(
+            "neighbouring blocks still hang together, and longer ones would be too few: a change may be no more than "
+            "a long spell of good or bad luck"
+        )
+    if not own.one_kappa:
+        notes.append(
+            "κ differs: a draft is compared with drafts at its own position only, so that a change of κ is none of "
+            "acceptance; that a position's rate does not depend on the κ of its round is assumed"
+        )
+    if idle:
+        notes.append(f"{idle:,} rounds without a draft (κ = 0) hold no verdict: they are neither counted nor numbered")
+    notes += own.course.notes
+    notes += [f"{code}: {WARNINGS[code]} ({clean(own.source.warn[code])})" for code in _TOLD if code in own.source.warn]
+    return notes
+
+
+def _next(own: DriftAnswer) -> str:
+    file = clean(own.source.files[0])
+    if own.worth is not None:
+        return f"next\n  simspec recommend {file}     how sure the best κ of the whole log is"
+    if len(own.stretches) > MOST:
+        return f"next\n  simspec fit {file}     processes with memory, if it moves that often"
+    return (
+        f"next\n  simspec drift {file} --draft-cost 0.1     the best κ of each stretch, and what changing it is worth"
+    )
+
+
+def to_dict(own: DriftAnswer) -> dict[str, Any]:
+    """The answer as JSON has it."""
+    names, runs = own.source_names, kappa_runs(own.course)
+    changes = []
+    for i, change in enumerate(own.changes):
+        before, after = own.stretches[i], own.stretches[i + 1]
+        changes.append(
+            {
+                own.course.unit.replace(" ", "_"): change.unit + 1,
+                "name": None if names is None else names[change.unit],
+                "interval": [change.low + 1, change.high + 1],
+                "round": own.rounds_before(change.unit) + 1,
+                "told_after_rounds": own.rounds_before(change.told) - own.rounds_before(change.unit),
+                "alpha_before": _rate(own, before),
+                "alpha_after": _rate(own, after),
+                "mean_kappa_before": before.mean_kappa,
+                "mean_kappa_after": after.mean_kappa,
+            }
+        )
+    return {
+        "files": [Path(file).name for file in own.source.files],
+        "shape": own.source.shape,
+        "unit": own.course.unit,
+        "units": len(own.course.rounds),
+        "rounds": int(own.course.rounds.sum()),
+        "detector": own.detector,
+        "level": own.level,
+        "rounds_per_block": own.blocks.rounds,
+        "blocks": len(own.blocks.values),
+        "design_effect": own.blocks.design,
+        "kappa_from": None if runs is None else [[first + 1, kappa] for first, kappa in runs],
+        "changes": changes,
+        "stretches": [_stretch(own, i) for i in range(len(own.stretches))],
+        "worth": None if own.worth is None else {**vars(own.worth), "gain": own.worth.gain},
+        "notes": _notes(own),
+    }
+
+
+def _stretch(own: DriftAnswer, i: int) -> dict[str, Any]:
+    part = own.stretches[i]
+    return {
+        "from": part.first + 1,
+        "to": part.end,
+        "rounds": part.rounds,
+        "examined": part.examined,
+        "accepted": part.accepted,
+        "alpha": part.alpha,
+        "interval": list(part.interval),
+        "alpha_same_positions": part.alpha_same,
+        "kappas": list(own.kappas[i]),
+        "mean_kappa": part.mean_kappa,
+    }

@@ -1,0 +1,1 @@
+"""Where along a log does acceptance change, and by how much?"""
