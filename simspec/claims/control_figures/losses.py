@@ -12,7 +12,7 @@ from simspec.claims.lab import Lab
 from simspec.claims.loops import ARTICLE, CODED, GUARDED, LOWERED_ONCE, PLUG_IN, Loop
 from simspec.claims.policy_quantity import PolicySpeed
 from simspec.claims.setup import STANDARD
-from simspec.model import Iid
+from simspec.model import Drift, Iid
 from simspec.run.progress import Progress
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ LOOPS: dict[str, tuple[Loop, tuple[float, ...]]] = {
     "the article's loop: (12) and guard": (ARTICLE, SMOOTHINGS),
 }
 """Name → loop, and the λ that it is played with."""
-PLACES = {
+PLACES: dict[str, Iid | Drift] = {
     **{f"α = {alpha:g}": Iid(alpha=alpha) for alpha in ALPHAS},
     "falls .85 to .62": FALLING,
     "drops .85 to .6": DROP,

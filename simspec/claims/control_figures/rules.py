@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -116,7 +117,7 @@ def bounded(rounds: History) -> int:
     return kappa
 
 
-_BOUNDS = {"first": 3, "lowest": 1, "highest": 7}
+_BOUNDS: dict[str, Any] = {"first": 3, "lowest": 1, "highest": 7}
 RULES: dict[str, tuple[Policy, Callable[[History], int]]] = {
     "+2/−1 heuristic": (Heuristic(**_BOUNDS), heuristic),
     "table by position": (Schedule(kappas=PLAN), planned),
