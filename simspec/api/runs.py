@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -191,7 +191,10 @@ def read(path: str | Path) -> Dataset | Validation:
     return found
 
 
-def compare(a: str | Path | Dataset, b: str | Path | Dataset, error: float = 1e-3, shift: float = 0.002) -> Comparison:
+def compare(
+    a: str | Path | Dataset, b: str | Path | Dataset, error: float = 1e-3, shift: float = 0.002,
+    policies: Sequence[str] = (),
+) -> Comparison:  # fmt: skip
     """Do two runs differ beyond chance?  Every quantity of every simulation, point and κ, with one error for all.
 
     Parameters
@@ -202,6 +205,9 @@ def compare(a: str | Path | Dataset, b: str | Path | Dataset, error: float = 1e-
         Probability of any false alarm over all comparisons (Holm).
     shift : float
         Relative shift of E[A] for which the needed budget is given.
+    policies : (str, str), optional
+        Compare who chooses κ instead: a policy of ``a`` against one of ``b`` (which may be the same folder), by the
+        names that a summary shows; a number is a fixed κ.
 
     Returns
     -------
@@ -224,10 +230,12 @@ def compare(a: str | Path | Dataset, b: str | Path | Dataset, error: float = 1e-
     """
     from simspec.run.compare import compare as run_compare
 
-    return run_compare(a, b, error, shift)
+    return run_compare(a, b, error, shift, policies)
 
 
-def write_report(results: str | Path, output: str | Path = "report.html") -> Path:
+def write_report(
+    results: str | Path, output: str | Path = "report.html", where: dict[str, Any] | None = None
+) -> Path:  # fmt: skip
     """Write one self-contained offline HTML page of a result folder.
 
     Parameters
@@ -236,6 +244,8 @@ def write_report(results: str | Path, output: str | Path = "report.html") -> Pat
         A folder that ``simspec run`` or ``simspec validate`` wrote.
     output : path
         The page; replaced if it exists.
+    where : dict, optional
+        Only what was run so, e.g. ``{"policy": "rolling"}``; as for ``read(…).where``.
 
     Returns
     -------
@@ -260,4 +270,4 @@ def write_report(results: str | Path, output: str | Path = "report.html") -> Pat
     """
     from simspec.report import report
 
-    return report(results, output)
+    return report(results, output, where)

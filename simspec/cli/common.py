@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from simspec.run.progress import Progress
 
 
+WHERE = (
+    "only what was run so: a column of the estimates and its value, e.g. policy=rolling, process=drift, c_d=0.1; may "
+    "be given several times (default: everything)"
+)
+
+
 def add_json(command: argparse.ArgumentParser) -> None:
     """``--json``: stdout is JSON and nothing else."""
     command.add_argument("--json", action="store_true", help="print JSON on stdout and nothing else (default: text)")

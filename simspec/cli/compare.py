@@ -24,7 +24,15 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "price in common.",
     )
     own.add_argument("a", help="a folder, e.g. results/before")
-    own.add_argument("b", help="the other folder, e.g. results/after")
+    own.add_argument(
+        "b", nargs="?", default=None, help="the other folder, e.g. results/after (default with --policy: a)"
+    )
+    own.add_argument(
+        "--policy", nargs=2, default=(), metavar=("X", "Y"),
+        help="compare who chooses κ: policy X of the first folder against policy Y of the other, by their names in "
+        "simspec show, e.g. rolling heuristic; a number is a fixed κ (default: simulations that both folders have; of "
+        "two folders with one policy each, these)",
+    )  # fmt: skip
     own.add_argument(
         "--error", type=number, default=1e-3, metavar="X",
         help="probability of any false alarm in the whole comparison, default 0.001",
@@ -41,11 +49,13 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 def do(args: argparse.Namespace) -> int:
     """Compare, write, print."""
     from simspec.cli.common import print_json
-    from simspec.model import DatasetError
+    from simspec.model import DatasetError, ParameterError
     from simspec.run.compare import compare
     from simspec.run.comparison import NO_PRICE
 
-    found = compare(args.a, args.b, args.error, args.shift)
+    if args.b is None and not args.policy:
+        raise ParameterError("b", "b, the other folder, is missing; allowed: two folders, or one and --policy X Y")
+    found = compare(args.a, args.a if args.b is None else args.b, args.error, args.shift, args.policy)
     if args.junit is not None:
         write_junit(found, Path(args.junit))
     if args.json:

@@ -3,46 +3,66 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from simspec.cli.common import add_json, add_threads, number, whole
+from simspec.cli.acceptance_options import FIGURES, acceptance_from, add_acceptance
+from simspec.cli.common import add_json, add_quiet, add_threads, number, positive, whole
+from simspec.cli.cost_options import add_costs, costs_from
 
+if TYPE_CHECKING:
+    from simspec.advice.own_league import OwnSurroundings
+    from simspec.model import Cost
+    from simspec.run.progress import Progress
+
+CHANGES = (
+    ("--switch-cost", "c_switch", "more for a round with another κ than the round before (a graph to load)"),
+    ("--wake-cost", "c_wake", "more for a round that drafts after a round with κ = 0 (the draft catches up)"),
+)
 _EPILOG = """\
 examples:
-  simspec league                                  nineteen controllers in ten surroundings, draft cost .1
-  simspec league --draft-cost 0.03 --windows 1e5  cheaper drafts, a quicker look
+  simspec league                                  controllers of engines and papers in fourteen surroundings
+  simspec league server.log --draft-cost 0.05     does adapting beat the best fixed κ on what your log shows?
+  simspec league --survival .74,.54,.41,.3        the same for a figure
+  simspec league --process scenario.toml          the same for the [process] of a scenario
   simspec league --switch-cost 0.05               where every change of κ costs 5% of a plain step
-one controller on your own process: [policy] in a scenario, see docs/control.md"""
+one controller by itself: [policy] in a scenario, see docs/control.md"""
 
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
     """Define the command."""
     own = commands.add_parser(
         "league",
-        help="controllers of the draft length against the best fixed κ, in many surroundings",
-        description="Play controllers that choose κ (num_speculative_tokens) from round to round, those of engines "
-        "and of papers, in surroundings from a constant acceptance rate to quick changes of it, and hold each against "
-        "the best fixed κ, which is known exactly.",
+        help="controllers of the draft length against the best fixed κ, on your log or in many surroundings",
+        description="Play controllers that choose κ (num_speculative_tokens, γ, --draft-max) from round to round, "
+        "those of engines and of papers, and hold each against the best fixed κ, which is known exactly.  On a log: on "
+        "the processes that explain its rounds (simspec fit).  Without one: in surroundings from a constant acceptance "
+        "rate to quick changes of it.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    for flag, key, usual, text in (
-        ("--draft-cost", "c_d", 0.1, "cost of one draft token"),
-        ("--verify-cost", "c_v", 0.0, "cost of verifying one more token"),
-        ("--rollback-cost", "c_r", 0.0, "cost of a round in which a draft is rejected"),
-        ("--switch-cost", "c_switch", 0.0, "more for a round with another κ than the round before (a graph to load)"),
-        ("--wake-cost", "c_wake", 0.0, "more for a round that drafts after a round with κ = 0 (the draft catches up)"),
-    ):
-        own.add_argument(
-            flag, dest=key, type=number, default=usual, metavar="COST",
-            help=f"{text}, in plain target steps; default {usual:g}",
-        )  # fmt: skip
+    add_acceptance(own)
+    own.add_argument(
+        "--process", default=None, metavar="FILE",
+        help="a scenario file: its [process], each point of its grid; default: a log, a figure, or all surroundings",
+    )  # fmt: skip
+    costs = own.add_argument_group("costs")
+    add_costs(costs)
+    for flag, key, text in CHANGES:
+        costs.add_argument(
+            flag, dest=key, type=number, default=0.0, metavar="COST", help=f"{text}, in plain target steps; default 0"
+        )
+    own.add_argument(
+        "--kappa-max", type=positive, default=None, metavar="N",
+        help="longest draft of all controllers (largest num_speculative_tokens, --draft-max), up to 32; default: twice "
+        "that seen, at least 8",
+    )  # fmt: skip
     own.add_argument(
         "--windows", type=whole, default=None, metavar="N", help="rounds of each controller; default 1,000,000"
     )
     own.add_argument("--seed", type=whole, default=1, metavar="N", help="root seed; default 1")
     own.add_argument("--level", type=number, default=0.95, metavar="P", help="confidence level; default 0.95")
     add_threads(own)
+    add_quiet(own)
     add_json(own)
     own.set_defaults(do=do)
 
@@ -50,16 +70,81 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 def do(args: argparse.Namespace) -> int:
     """Play and print."""
     from simspec.cli.common import print_json, threads_of
-    from simspec.model import Cost
-    from simspec.model.cost import CHANGES
-    from simspec.run.league import DEFAULT_WINDOWS, league
+    from simspec.run.league import DEFAULT_WINDOWS, LONGEST, league
+    from simspec.run.league_text import answer
+    from simspec.run.progress import Progress
+    from simspec.text import wrapped
 
-    cost = Cost(**{key: getattr(args, key) for key in ("c_d", "c_v", "c_r", *CHANGES)})
     windows = DEFAULT_WINDOWS if args.windows is None else args.windows
-    found = league(cost, windows, args.seed, args.level, threads_of(args))
+    threads = threads_of(args)
+    with Progress(quiet=args.quiet) as progress:
+        own = _own(args, progress)
+        longest = args.kappa_max or (LONGEST if own is None else own.longest)
+        cost = _cost(args, longest)
+        where = None if own is None else own.where
+        found = league(cost, windows, args.seed, args.level, threads, where, longest, progress)
+    notes = () if own is None else own.notes
     if args.json:
-        print_json({"cost": cost.identity(), "windows": windows, "seed": args.seed, "level": args.level,
+        print_json({"answer": answer(found), "cost": cost.identity(), "windows": windows, "seed": args.seed,
+                    "level": args.level, "longest": longest, "surroundings": found.where, "notes": notes,
                     "places": found.records()})  # fmt: skip
     else:
         print(found)
+        print(*(wrapped(note, "", "  ") for note in notes), sep="\n", end="\n" if notes else "")
     return 0
+
+
+def _cost(args: argparse.Namespace, longest: int) -> Cost:
+    """Prices of rounds up to the longest draft, and of changes of κ."""
+    cost = costs_from(args).at().cost(longest)
+    return cost.changed(**{key: getattr(args, key) for _, key, _ in CHANGES})
+
+
+def _own(args: argparse.Namespace, progress: Progress) -> OwnSurroundings | None:
+    """What the options say is the user's own; None for all surroundings.
+
+    Raises
+    ------
+    ParameterError
+        Two things are given, or the log is no one source.
+    """
+    from simspec.advice.own_league import of_acceptance, of_scenario
+    from simspec.model.errors import ParameterError
+
+    figure = next((name for name in FIGURES if getattr(args, name) is not None), None)
+    if args.process is not None:
+        if args.files or figure:
+            raise ParameterError("process", "--process beside a log or a figure; allowed: one of them")
+        return of_scenario(args.process)
+    if args.files and figure is None:
+        return _of_log(args, progress)
+    if figure or args.files:
+        return of_acceptance(acceptance_from(args))
+    for name in ("kappa", "rounds"):
+        if getattr(args, name) is not None:
+            raise ParameterError(name, f"--{name} goes with a log or a figure, such as --emitted")
+    return None
+
+
+def _of_log(args: argparse.Namespace, progress: Progress) -> OwnSurroundings:
+    """Processes that explain the rounds of a log, or, where it holds none, independent rounds of its figures."""
+    from simspec.advice.own_league import of_acceptance, of_source
+    from simspec.advice.pieces import acceptance_of_sources
+    from simspec.evidence.readers.base import Options
+    from simspec.evidence.reading import listening
+    from simspec.evidence.recognise import fit, join_pieces
+    from simspec.model.errors import ParameterError
+
+    if args.rounds is not None:
+        raise ParameterError("rounds", "--rounds goes with a figure; a log has its own")
+    with listening(progress.say):
+        sources = fit(*args.files, level=args.level, kappa=args.kappa)
+        whole_log = sources[0] if len(sources) == 1 else join_pieces(sources, Options(args.level, args.kappa))
+        acceptance = acceptance_of_sources(sources, args.level, args.kappa) if whole_log is None else None
+    if whole_log is not None:
+        found = of_source(whole_log, args.seed, progress.say)
+        if found is not None:
+            return found
+        acceptance = acceptance_of_sources([whole_log], args.level, args.kappa)
+    assert acceptance is not None
+    return of_acceptance(acceptance)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from simspec.cli.common import add_json
+from simspec.cli.common import WHERE, add_json
 
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
@@ -21,6 +21,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "-o", "--output", default="report.html", metavar="FILE",
         help="the file to write (default: report.html); one that exists is replaced",
     )  # fmt: skip
+    own.add_argument("--where", action="append", default=[], metavar="COLUMN=VALUE", help=WHERE)
     add_json(own)
     own.set_defaults(do=do)
 
@@ -29,9 +30,10 @@ def do(args: argparse.Namespace) -> int:
     """Write and say where."""
     from simspec.cli.common import print_json
     from simspec.report import report
+    from simspec.run.pick import where_of
     from simspec.text import clean
 
-    path = report(args.results, args.output)
+    path = report(args.results, args.output, where_of(args.where))
     if args.json:
         print_json({"report": str(path)})
     else:

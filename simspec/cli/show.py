@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from simspec.cli.common import add_json
+from simspec.cli.common import WHERE, add_json
 
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
@@ -17,6 +17,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     )
     own.add_argument("results", help="the folder, e.g. results/quickstart")
     own.add_argument("--all", action="store_true", help="show all points (default: the first 40)")
+    own.add_argument("--where", action="append", default=[], metavar="COLUMN=VALUE", help=WHERE)
     add_json(own)
     own.set_defaults(do=do)
 
@@ -25,15 +26,21 @@ def do(args: argparse.Namespace) -> int:
     """Open and print."""
     from simspec.api import read
     from simspec.cli.common import print_json
+    from simspec.model import ParameterError
     from simspec.run.dataset import Dataset
+    from simspec.run.pick import where_of
 
     found = read(args.results)
     if not isinstance(found, Dataset):
+        if args.where:
+            raise ParameterError("where", f"where: {args.results} holds verdicts; allowed: a folder of simspec run")
         if args.json:
             print_json(found.to_list())
         else:
             print(found)
-    elif args.json:
+        return 0
+    found = found.where(**where_of(args.where)) if args.where else found
+    if args.json:
         points = found.best_records()
         print_json({"folder": str(found.path), "scenario": found.scenario.to_dict(), "points": points,
                     "manifest": found.manifest})  # fmt: skip

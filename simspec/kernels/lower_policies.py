@@ -15,6 +15,7 @@ from simspec.model import ParameterError
 from simspec.model.policies import (
     BatchTable,
     Exp3,
+    Exp3Spec,
     Gate,
     Goodput,
     Heuristic,
@@ -25,8 +26,9 @@ from simspec.model.policies import (
     Steps,
     Thompson,
     Ucb,
+    UcbSpec,
 )
-from simspec.model.policies.policy import Priced
+from simspec.model.policies.policy import Costed
 from simspec.model.serving import NORMAL, Serving
 
 TICK = 2.0**-20
@@ -45,19 +47,19 @@ def policy_form(policy: Policy, serving: Serving = NORMAL) -> tuple[PolicyForm, 
     """
     form = _own(policy) if isinstance(policy, OwnPolicy) else _LOWERINGS[type(policy)](policy)
     told = serving.batch if serving.shares_kappa else 1
-    if form.rule == "weight":  # a chance to be remembered for every verdict of the rounds that news take
+    if form.rule in ("weight", "losses"):  # a chance to be remembered for every verdict of the rounds that news take
         waiting = np.ones((serving.delay + 1) * told - 1)
         form = replace(form, initial=np.append(form.initial, waiting), figures=np.append(form.figures, told))
     keeps = form.keeps or serving.shares_kappa  # what is learned together outlives each request
     return replace(form, serving=serving, keeps=keeps), policy.begins
 
 
-def prices(policy: Priced) -> np.ndarray:
+def prices(policy: Costed) -> np.ndarray:
     """Prices of 0 … ``highest`` drafts, then the same after a rejection, in whole ticks."""
     cost = policy.cost
     if cost is None:
         raise ParameterError("cost", f"cost is missing: {policy.type} reads prices; allowed: a table of prices")
-    plain = [cost.of_round(kappa, rejected) for rejected in (False, True) for kappa in range(policy.highest + 1)]
+    plain = [cost.of_round(kappa, rejected) for rejected in (False, True) for kappa in range(policy.longest + 1)]
     return np.maximum(np.floor(np.array(plain) / TICK + 0.5), 1.0) * TICK
 
 
@@ -78,7 +80,10 @@ def _rolling(policy: Rolling) -> PolicyForm:
         powers.append(powers[-1] * policy.smoothing)
     powers = powers if len(powers) > 1 else [1.0, policy.smoothing]
     figures = np.array([len(powers), *powers, len(cuts), *cuts, *lengths])
-    return _form(policy, "estimate", figures, np.array([policy.initial]))
+    return _form(policy, _AVERAGES[policy.of], figures, np.array([policy.initial]))
+
+
+_AVERAGES = {"examined": "estimate", "drafted": "share", "round": "verdicts"}
 
 
 @functools.lru_cache(maxsize=256)
@@ -165,7 +170,8 @@ def _steps(policy: Steps) -> PolicyForm:
     own = policy.candidates
     falls = [(0.5 if low == 0 else low - 0.5) + policy.down for low in own[:-1]]
     rises = [low - 0.5 + policy.up for low in own[:-1]]
-    figures = np.array([policy.weight, policy.warm_up, policy.interval, len(own), *own, *falls, *rises], float)
+    head = [policy.weight, policy.warm_up, policy.interval, policy.ceiling]
+    figures = np.array([*head, len(own), *own, *falls, *rises], float)
     return PolicyForm(
         lowest=own[0],
         highest=own[-1],
@@ -200,12 +206,34 @@ def _exp3(policy: Exp3) -> PolicyForm:
 def _thompson(policy: Thompson) -> PolicyForm:
     best = _best(policy)
     cuts, lengths = _changes(lambda rate: max(best(rate), policy.lowest))
-    figures = np.array([policy.keep, len(cuts), *cuts, *lengths])
-    return _form(policy, "sample", figures, np.array([policy.accepted, policy.rejected]), random=True)
+    figures = np.array([policy.keep, policy.accepted, policy.rejected, len(cuts), *cuts, *lengths])
+    return _form(policy, "sample", figures, np.zeros(2), random=True)
+
+
+def _ucb_spec(policy: UcbSpec) -> PolicyForm:
+    """Radii for rewards in half their range: L/2 for tokens, which are 1 to L + 1."""
+    many = policy.highest + 1
+    dear = prices(policy) if policy.reads_cost else np.ones(2 * many)
+    rewards = [(a + 1) / dear[k + many * (a < k)] for k in range(policy.lowest, many) for a in range(k + 1)]
+    half = policy.highest / 2.0 if not policy.reads_cost else (max(rewards) - min(rewards)) / 2.0
+    arms = many - policy.lowest
+    head = [policy.lowest, policy.highest, half, arms / policy.confidence]
+    return _form(policy, "radius", np.array([*head, *dear]), np.zeros(1 + 2 * arms))
+
+
+def _exp3_spec(policy: Exp3Spec) -> PolicyForm:
+    arms = policy.highest - policy.lowest + 1
+    figures = np.array([policy.lowest, policy.highest, math.log(arms) / arms])
+    return _form(policy, "losses", figures, np.array([*[0.0] * (2 + arms), 1.0]), random=True)
 
 
 def _gate(policy: Gate) -> PolicyForm:
-    return _form(policy, "gate", np.array([policy.rounds, policy.least]), np.zeros(3))
+    probe, trial = policy.probe or 0, policy.trial or policy.rounds
+    figures = np.array([policy.rounds, policy.least, probe, trial, policy.first, policy.of == "length"], float)
+    head = [0.0, policy.rounds]
+    if policy.of == "stretch":
+        return _form(policy, "gate", figures, np.array([*head, 0.0, 0.0, 0.0]))
+    return _form(policy, "rolling gate", figures, np.array([*head, 0.0, 0.0, *[0.0] * policy.rounds]))
 
 
 def _own(policy: OwnPolicy) -> PolicyForm:
@@ -239,7 +267,9 @@ _LOWERINGS: dict[type[Policy], Callable[[Any], PolicyForm]] = {
     Steps: _steps,
     Goodput: _goodput,
     Ucb: _ucb,
+    UcbSpec: _ucb_spec,
     Exp3: _exp3,
+    Exp3Spec: _exp3_spec,
     Thompson: _thompson,
     Gate: _gate,
 }

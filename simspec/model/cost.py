@@ -31,7 +31,8 @@ class Cost(Model):
     c_switch : float
         Paid by a round that asks for another κ than the round before (a graph to load), ≥ 0.  A fixed κ never pays it.
     c_wake : float
-        Paid by a round that drafts after a round with κ = 0 (the draft model reads what it has missed), ≥ 0.
+        Paid by a round that drafts in a request whose last round had κ = 0 (the draft model reads what it has missed),
+        ≥ 0.
     draft_table : list of float
         Instead of c_d: entry κ is the cost of drafting κ tokens (block drafters), from κ = 0.
     verify_table : list of float
@@ -53,9 +54,7 @@ class Cost(Model):
     c_switch: NonNegative = Field(
         default=0.0, description="a round that asks for another κ than the round before, in plain target steps"
     )
-    c_wake: NonNegative = Field(
-        default=0.0, description="a round that drafts after a round with κ = 0, in plain target steps"
-    )
+    c_wake: NonNegative = Field(default=0.0, description="a round that drafts after a round of its request with κ = 0")
     draft_table: tuple[NonNegative, ...] | None = Field(default=None, description="cost of drafting 0, 1, 2, … tokens")
     verify_table: tuple[Positive, ...] | None = Field(
         default=None, description="cost of a target pass of width 1, 2, …"

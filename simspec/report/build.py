@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simspec.model import DatasetError
 from simspec.report import curves, panel
@@ -46,7 +46,9 @@ _LINES = {
 """What a line or bar shows, by method."""
 
 
-def report(results: str | Path, output: str | Path = "report.html") -> Path:
+def report(
+    results: str | Path, output: str | Path = "report.html", where: Mapping[str, Any] | None = None
+) -> Path:  # fmt: skip
     """Write a result folder as one self-contained offline HTML page.
 
     Parameters
@@ -55,6 +57,8 @@ def report(results: str | Path, output: str | Path = "report.html") -> Path:
         A folder that ``simspec run`` or ``simspec validate`` wrote.
     output : str or Path
         The file to write; one that exists is replaced.  No script, no font, no image and no link leads out of it.
+    where : mapping, optional
+        Only the rows whose columns say so, as for `simspec.run.dataset.Dataset.where`.
 
     Returns
     -------
@@ -82,6 +86,7 @@ def report(results: str | Path, output: str | Path = "report.html") -> Path:
     target = Path(output)
     _check_target(target)
     data = read(results)
+    data = data.where(**where) if where else data
     try:
         page = build(data)
     except (KeyError, TypeError, ValueError, StopIteration) as error:

@@ -61,6 +61,13 @@ def fixed_speedups(process: Process, cost: Cost, longest: int) -> FloatArray:
     return np.asarray(tokens.sum() / (tokens[:, None] / each).sum(axis=0))
 
 
+def best_fixed(process: Process, cost: Cost, longest: int) -> Comparator:
+    """The best fixed κ, the smallest of several; otherwise as `comparators`."""
+    speeds = fixed_speedups(process, cost, longest)
+    star = int(np.flatnonzero(speeds >= np.nanmax(speeds) - 1e-12)[0])
+    return Comparator(FIXED, float(speeds[star]), f"the best fixed κ = {star}", star)
+
+
 def comparators(process: Process, cost: Cost, longest: int) -> dict[str, Comparator]:
     """All that have a meaning for this process, by name; the best fixed κ first.
 
@@ -84,9 +91,7 @@ def comparators(process: Process, cost: Cost, longest: int) -> dict[str, Compara
     >>> {name: round(own.speedup, 4) for name, own in found.items()}
     {'fixed': 2.1029, 'schedule': 2.1299}
     """
-    speeds = fixed_speedups(process, cost, longest)
-    star = int(np.flatnonzero(speeds >= np.nanmax(speeds) - 1e-12)[0])
-    found = [Comparator(FIXED, float(speeds[star]), f"the best fixed κ = {star}", star)]
+    found = [best_fixed(process, cost, longest)]
     if isinstance(process, Drift):
         plan = theory.optimal_plan(process, cost, longest).speedup
         found.append(Comparator(SCHEDULE, plan, "the best plan by output position, for rates that are known"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from simspec.kernels.tally import SUMS
 from simspec.model import Cost, DatasetError, ParameterError, Processes, Schemes, SimspecError, Simulation
 from simspec.model.cost import CHANGES
+from simspec.model.policies import Policies
 from simspec.model.serving import Serving
 from simspec.run.comparison import Comparison, LeftOut, Row
 from simspec.run.dataset import Dataset
 from simspec.run.lawful import UNKNOWN
 from simspec.run.layout import USUAL_ROUNDS
 from simspec.run.sides import COST, Side, Units
+from simspec.run.versus import names_of, only_policy, part_of, question_names
 from simspec.stats import difference as stats
 from simspec.text import kappa_set
 
@@ -27,7 +29,10 @@ _N = SUMS.index("n")
 _DISAGREE = "its counts do not add up to its chunks"
 
 
-def compare(a: str | Path | Dataset, b: str | Path | Dataset, error: float = 1e-3, shift: float = 0.002) -> Comparison:
+def compare(
+    a: str | Path | Dataset, b: str | Path | Dataset, error: float = 1e-3, shift: float = 0.002,
+    policies: Sequence[str] = (),
+) -> Comparison:  # fmt: skip
     """Compare two stored runs, point by point and quantity by quantity.
 
     Parameters
@@ -38,6 +43,9 @@ def compare(a: str | Path | Dataset, b: str | Path | Dataset, error: float = 1e-
         Probability that any difference at all is reported of runs of the same law (Holm), 0 < error < 1.
     shift : float
         Relative shift of E[A] whose budget is wanted, > 0.
+    policies : (str, str), optional
+        Compare who chooses κ: the name of a policy in ``a`` and of one in ``b``, which may be the same folder; a number
+        is a fixed κ.  Matched are processes, schemes and prices.  Needed only where a folder holds several policies.
 
     Returns
     -------
@@ -64,24 +72,58 @@ def compare(a: str | Path | Dataset, b: str | Path | Dataset, error: float = 1e-
         raise ParameterError("error", f"error = {error!r} is out of range; allowed: 0 < error < 1")
     if not 0.0 < shift < float("inf"):
         raise ParameterError("shift", f"shift = {shift!r} is out of range; allowed: shift > 0")
-    return Matching(Side(a), Side(b), error, shift).compare()
+    one, two = Side(a), Side(b)
+    told = cut_to_policies(one, two, policies)
+    return Matching(one, two, error, shift, told).compare()
+
+
+def cut_to_policies(one: Side, two: Side, asked: Sequence[str] = ()) -> tuple[str, str] | None:
+    """Cut two sides to a policy each, if they were asked for, or have no simulation in common but differ by policy.
+
+    Returns the names of the policies, or None where simulations are compared as they are.
+    """
+    if not asked and one.where.keys() & two.where.keys():
+        return None
+    kappas = [side.fixed_kappas() for side in (one, two)]
+    if not asked:
+        alone = [only_policy(side.points, own, side.path) for side, own in zip((one, two), kappas, strict=True)]
+        if None in alone or alone[0] == alone[1]:
+            return None
+        asked = [str(name) for name in alone]
+    if len(asked) != 2:
+        raise ParameterError("policies", f"policies = {list(asked)!r}; allowed: two names, one for each folder")
+    parts = [
+        part_of(side.points, own, str(name), side.path)
+        for side, own, name in zip((one, two), kappas, asked, strict=True)
+    ]
+    one.cut(parts[0])
+    two.cut(parts[1])
+    return parts[0].name, parts[1].name
 
 
 class Matching:
     """The comparison in the making: batch by batch, so that memory holds one part of each side."""
 
-    def __init__(self, one: Side, two: Side, error: float, shift: float) -> None:
-        self.one, self.two, self.error, self.shift = one, two, error, shift
+    def __init__(
+        self, one: Side, two: Side, error: float, shift: float, policies: tuple[str, str] | None = None
+    ) -> None:  # fmt: skip
+        self.one, self.two, self.error, self.shift, self.policies = one, two, error, shift, policies
         self.left_out: list[LeftOut] = []
         self.names = {own: f"simulation {own[:12]}" for own in one.where}
+        self.steered: set[str] = set()
         every = [*one.points.to_dict("records"), *two.points.to_dict("records")]
         self.replays = {row["simulation_id"] for row in every if row["process"] == "trace"}
         for points in (two.points, one.points):
             for row in points.drop_duplicates("simulation_id").to_dict("records"):
                 self.names[row["simulation_id"]] = _name(row)
+                if row["policy"] != "fixed":
+                    self.steered.add(row["simulation_id"])
+        if policies is not None:
+            self.names.update(question_names(one.points))
         self.points = one.points[one.points.index.isin(two.points.index)]
         plain = (self.points["scheme"] == "chain") & (self.points["scheme_parameters"] == "{}")  # priced by its sums
-        paid = (self.points[list(CHANGES)] > 0.0).any(axis=1) & (self.points["policy"] != "fixed")  # not in the sums
+        paid = (self.points[list(CHANGES)] > 0.0).any(axis=1)  # which the sums do not hold, where κ changes
+        paid &= (self.points["policy"] != "fixed") | (policies is not None)
         self._by_kind = ~plain | (self.points["cost_tables"] != "{}") | paid
         self.frames: list[dict[str, Any]] = []
         self.pairs: list[dict[str, Any]] = []
@@ -102,7 +144,7 @@ class Matching:
         left_out = (*one.left_out, *two.left_out, *self.left_out)
         if not self.frames:
             why = f"; {left_out[0].what}: {left_out[0].why}" if left_out else ""
-            raise DatasetError(f"{one.path} and {two.path}: have no simulation and κ in common{why}")
+            raise DatasetError(f"{one.path} and {two.path}: have no simulation and κ in common{self._by_policy()}{why}")
         order = [field.name for field in dataclasses.fields(Row)][:9]
         frame = pd.concat([pd.DataFrame(f)[order] for f in self.frames], ignore_index=True).dropna(subset=["p_value"])
         frame["p_holm"] = stats.holm(frame["p_value"].to_numpy())
@@ -118,7 +160,17 @@ class Matching:
         self.names.update({str(point): _cost_name(row) for point, row in self.points.iterrows()})
         folders, left_out = (str(one.path), str(two.path)), tuple(dict.fromkeys(left_out))
         same_price = not self.points.empty
-        return Comparison(*folders, self.error, self.shift, frame, pairs, left_out, self.names, same_price)
+        return Comparison(
+            *folders, self.error, self.shift, frame, pairs, left_out, self.names, same_price,
+            frozenset(self.steered), self.policies,
+        )  # fmt: skip
+
+    def _by_policy(self) -> str:
+        """How to compare what differs by policy only."""
+        told = [", ".join(dict.fromkeys(names_of(side.points))) for side in (self.one, self.two)]
+        if self.policies is not None or set(told) == {"fixed"}:
+            return ""
+        return f"; κ is chosen by {told[0]} in the first, by {told[1]} in the other: name one of each (--policy X Y)"
 
     def _only(self, side: Side, names: list[str]) -> None:
         self.left_out += [LeftOut(name, f"only in {side.path}") for name in names]
@@ -143,6 +195,8 @@ class Matching:
                         kappas.setdefault(ids[key // 2**16], []).append(key % 2**16)
                 self._only(side, [f"{self.names[own]}; κ = {kappa_set(found)}" for own, found in kappas.items()])
             a, b = a.take(np.isin(a.keys, b.keys)), b.take(np.isin(b.keys, a.keys))
+            if self.policies is not None:
+                a, b = a.within(b), b.within(a)
             enough = (a.moments.units > 1) & (b.moments.units > 1)
             broken = (a.moments.units == 0) | (b.moments.units == 0)
             for key, why in zip(a.keys[~enough], broken[~enough], strict=True):
@@ -174,7 +228,7 @@ class Matching:
 
     def _batch(self, ids: list[str], a: Units, b: Units) -> None:
         replayed = np.array([own in self.replays for own in ids])[a.keys // 2**16]  # units are the requests of one file
-        paired, windows = a.paired(b, replayed), a.whole & b.whole
+        paired, windows = a.paired(b, replayed, self.policies is not None), a.whole & b.whole
         for way, chosen in (("paired", paired), ("windows", windows), ("independent", ~paired & ~windows)):
             if chosen.any():
                 self._groups(ids, way, a.take(chosen), b.take(chosen))
@@ -251,10 +305,19 @@ def _name(row: Any) -> str:
         process = Processes.make(type=row["process"], label=row["label"], **json.loads(row["parameters"]))
         scheme = Schemes.make(type=row["scheme"], **json.loads(row["scheme_parameters"]))
         served = Serving.of_row(row)
-        own = f"{row['scheme_label']}: {Simulation(process, scheme)}".removeprefix(": ")
+        own = f"{row['scheme_label']}: {Simulation(process, scheme)}{_who(row)}".removeprefix(": ")
         return f"{own}, {served}" if served.identity() else own
     except (SimspecError, ValueError, TypeError):  # of a process this version does not know
         return f"{row['label'] or row['process']} {row['simulation_id'][:12]}"
+
+
+def _who(row: Any) -> str:
+    """Who chooses κ: the label, else type and parameters."""
+    if row["policy"] == "fixed":
+        return ""
+    keys = json.loads(row["policy_parameters"])
+    keys.pop("code", None)  # which function a user's own policy is
+    return f", {row['policy_label'] or Policies.make(type=row['policy'], **keys)}"
 
 
 def _cost_name(row: Any) -> str:

@@ -63,6 +63,11 @@ class Comparison:
         What was not compared, and texts for the ids of simulations and points.
     same_price : bool
         Whether any price is in both folders; if none is, no cost and no speed-up was compared.
+    steered : frozenset of str
+        Simulations in which a policy changes κ: their κ is the longest that it may choose.
+    policies : (str, str), optional
+        Who chooses κ in a and in b, where two policies were compared; ``simulation_id`` then stands for process and
+        scheme, and κ is 0.
     """
 
     a: str
@@ -74,6 +79,8 @@ class Comparison:
     left_out: tuple[LeftOut, ...]
     names: dict[str, str]
     same_price: bool = True
+    steered: frozenset[str] = frozenset()
+    policies: tuple[str, str] | None = None
 
     @property
     def differs(self) -> bool:
@@ -111,20 +118,30 @@ class Comparison:
         """Plain values for JSON: what differs, what was compared and what it could see; `to_pandas` holds every row."""
         return {
             "a": self.a, "b": self.b, "error": self.error, "shift": self.shift, "differs": self.differs,
-            "same_price": self.same_price, "compared": self.compared,
+            "same_price": self.same_price, "policies": self.policies, "compared": self.compared,
             "differences": [dataclasses.asdict(row) | {"name": self.name(row)} for row in self.differences],
             "pairs": self.pairs.to_dict("records"),
             "left_out": [dataclasses.asdict(entry) for entry in self.left_out],
         }  # fmt: skip
 
+    def kappa(self, simulation_id: str, kappa: int) -> str:
+        """κ of a row, in words where a policy chooses it."""
+        if self.policies is not None:
+            return "chosen"
+        return f"up to {kappa}" if simulation_id in self.steered else f"{kappa}"
+
     def __repr__(self) -> str:
+        if self.policies is not None:
+            from simspec.run.versus_text import versus_text
+
+            return "\n".join([*versus_text(self), *self._left_out()])
         said = ", ".join(f"{count:,} {name}" for name, count in self.compared.items())
         ways = ", ".join(f"{count:,} {way}" for way, count in self.pairs["how"].value_counts().items())
         lines = [f"{clean(self.a)} and {clean(self.b)}: {said}", f"simulation × κ by words: {ways}", ""]
         if (self.pairs["how"] == "exact").any():
             lines.insert(2, "exact values have no counts: where one side holds them, the other is judged by their law")
         found = [
-            [self.name(r), str(r.kappa), r.quantity, number(r.a, 6), number(r.b, 6),
+            [self.name(r), self.kappa(r.simulation_id, r.kappa), r.quantity, number(r.a, 6), number(r.b, 6),
              f"{number(r.difference, 6)} ± {number(r.error, 6)}", f"{r.p_holm:.1e}"]
             for r in self.differences
         ]  # fmt: skip
@@ -135,11 +152,14 @@ class Comparison:
         count = f"comparisons that differ: {len(found):,}," if found else "no difference"
         what = "" if self.same_price else " in what no price changes"
         lines += [f"{count} beyond chance{what} (false alarm anywhere: at most {self.error:g})", *self._reach()]
-        if self.left_out:
-            told = [wrapped(f"left out: {clean(own.what)}: {clean(own.why)}", "", "  ") for own in self.left_out]
-            more = len(told) - LEFT_OUT_SHOWN
-            lines += ["", *told[:LEFT_OUT_SHOWN], *([f"… and {more:,} more left out"] if more > 0 else [])]
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._left_out()])
+
+    def _left_out(self) -> list[str]:
+        if not self.left_out:
+            return []
+        told = [wrapped(f"left out: {clean(own.what)}: {clean(own.why)}", "", "  ") for own in self.left_out]
+        more = len(told) - LEFT_OUT_SHOWN
+        return ["", *told[:LEFT_OUT_SHOWN], *([f"… and {more:,} more left out"] if more > 0 else [])]
 
     def _reach(self) -> list[str]:
         seen = self.pairs.dropna(subset=["detectable_shift"])
@@ -148,7 +168,11 @@ class Comparison:
                 "detectable shift of E[A]: cannot be said (nothing varied, a trace sets the requests, or exact values)"
             ]
         worst, needed = seen.sort_values("detectable_shift").to_dict("records")[-1], seen["windows_needed"].max()
-        where, shift = f"{self.names[worst['simulation_id']]}, κ = {worst['kappa']}", worst["detectable_shift"]
+        kappa = self.kappa(worst["simulation_id"], worst["kappa"])
+        where, shift = (
+            f"{self.names[worst['simulation_id']]}, κ = {kappa}".replace("κ = up", "κ up"),
+            worst["detectable_shift"],
+        )
         return [
             f"detectable shift of E[A], power {stats.POWER:g}: {shift:.3%} at worst ({clean(where)})",
             f"a shift of {self.shift:g} takes {needed:,.0f} windows per simulation and κ in each folder",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from simspec.model import DatasetError, ParameterError, Scenario, Scheme
 from simspec.model.cost import CHANGES
 from simspec.run.best_table import PRICES, best_table
 from simspec.run.columns import column, rows_of, values
+from simspec.run.pick import picked
 from simspec.run.rounds import read_rounds
 from simspec.run.schema import SCHEMA_VERSION, TABLES
 from simspec.run.store import MANIFEST
@@ -50,8 +52,8 @@ class Dataset:
         Scenario, versions, and the volatile provenance: time, host, command.
     """
 
-    def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
-        self.path, self.manifest = path, manifest
+    def __init__(self, path: Path, manifest: dict[str, Any], where: Mapping[str, Any] | None = None) -> None:
+        self.path, self.manifest, self._where = path, manifest, dict(where or {})
 
     @property
     def complete(self) -> bool:
@@ -92,20 +94,55 @@ class Dataset:
         frame: pd.DataFrame = self._table(name).to_pandas()
         return frame
 
+    def where(self, **columns: Any) -> Dataset:
+        """The part of a run whose columns say so, e.g. ``where(policy="rolling", c_d=0.1)``.
+
+        Parameters
+        ----------
+        **columns
+            A column of the estimates that says what was run (those before ``kappa``), and its value.  ``process``,
+            ``scheme`` and ``policy`` may be named by their label or as tables name them.
+
+        Raises
+        ------
+        ParameterError, DatasetError
+            There is no such column, or no such row; the message says which there are.
+        """
+        own = Dataset(self.path, self.manifest, self._where | columns)
+        picked(own._table("estimates"), own._where, self.path)
+        return own
+
     @functools.cached_property
     def chunks(self) -> pd.DataFrame:
         """Totals by simulation, κ, chunk and lane."""
-        return self._frame("chunks")
+        return self._own(self._frame("chunks"))
 
     @functools.cached_property
     def counts(self) -> pd.DataFrame:
         """Rounds by simulation, κ, drafted and accepted."""
-        return self._frame("counts")
+        return self._own(self._frame("counts"))
+
+    def _own(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The rows of the simulations of this part of the run."""
+        if not self._where:
+            return frame
+        return frame[frame["simulation_id"].isin(self.simulation_ids)].reset_index(drop=True)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is not the whole run."""
+        return bool(self._where)
+
+    @property
+    def simulation_ids(self) -> set[str]:
+        """Which simulations it holds."""
+        return set(values(self._estimates_table, "simulation_id").tolist())
 
     @functools.cached_property
     def estimates(self) -> pd.DataFrame:
         """One row per point and κ: estimates with intervals."""
-        return self._frame("estimates")
+        frame: pd.DataFrame = self._estimates_table.to_pandas()
+        return frame
 
     def to_pandas(self) -> pd.DataFrame:
         """The estimates."""
@@ -152,7 +189,10 @@ class Dataset:
 
     @functools.cached_property
     def _estimates_table(self) -> pa.Table:
-        return self._table("estimates")
+        import pyarrow as pa
+
+        stored = self._table("estimates")
+        return stored.filter(column(picked(stored, self._where, self.path), pa.bool_())) if self._where else stored
 
     @functools.cached_property
     def _best_rows(self) -> tuple[np.ndarray, dict[str, list[tuple[int, ...]]]]:
@@ -179,6 +219,8 @@ class Dataset:
             lines[0] += f", method {self.scenario.method}"
         if self.failed:
             lines[0] += f"; {plural(len(self.failed), 'simulation')} without numbers, see below"
+        if self._where:
+            lines[0] += f", only {', '.join(f'{key} = {value}' for key, value in self._where.items())}"
         if not self.complete:
             lines[0] += "  (not complete; run the scenario again to continue it)"
         rest = [f"… and {points - most:,} more"] if most is not None and points > most else []

@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from simspec import theory
 from simspec.kernels.forms import Policy as PolicyForm
-from simspec.kernels.lower_policies import policy_form
 from simspec.kernels.words import LANES
 from simspec.model import KAPPA_LIMIT, BetaMixture, Cost, DiscreteMixture, Drift, ParameterError, Process, Simulation
 from simspec.model.policies import Fixed, Policy
 from simspec.run.engine import Job, form_of, players
+from simspec.run.plans import steering
 from simspec.stats.intervals import ratio, student
 from simspec.text import table
 
@@ -110,7 +110,7 @@ def makespan(
     process.check_kappa(longest)
     first, steer = kappa, PolicyForm(lowest=kappa, highest=kappa)
     if policy is not None:
-        steer, first = policy_form(chosen)
+        steer, first = steering(process, chosen)
     job, rows = Job(simulation, (longest,), 1, seed), form_of(process, longest)
     rounds = [_rounds(rows, job.keys, chunk, tokens, first, steer) for chunk in range(chunks)]
     spent = np.concatenate(rounds).astype(np.float64)

@@ -100,7 +100,7 @@ ESTIMATES = _schema(
         ("c_r", pa.float64(), "cost of a round with a rejection"),
         ("off", pa.float64(), "cost of one token without speculation"),
         ("c_switch", pa.float64(), "cost of a round that asks for another κ than the round before"),
-        ("c_wake", pa.float64(), "cost of a round that drafts after a round with κ = 0"),
+        ("c_wake", pa.float64(), "cost of a round that drafts in a request whose last round had κ = 0"),
         ("cost_tables", _WORD, "draft_table and verify_table as canonical JSON; {} without"),
         (
             "kappa",
@@ -126,6 +126,11 @@ ESTIMATES = _schema(
         ),
         ("mean_drafted", pa.float64(), "drafted tokens verified per round; the target pass is one wider"),
         ("flips_per_1000", pa.float64(), "rounds in 1,000 that ask for another κ than the round before; 0 if fixed"),
+        (
+            "wakes_per_1000",
+            pa.float64(),
+            "rounds in 1,000 that draft in a request whose last round had κ = 0; 0 if fixed",
+        ),
         ("mean_steps", pa.float64(), "draft steps per round: drafts of a chain, levels of a tree"),
         ("mean_wasted", pa.float64(), "drafted tokens per round that are not emitted"),
         ("tokens_p05", pa.float64(), "5% quantile of the tokens of one round, A + 1"),

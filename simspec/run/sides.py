@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 from simspec.kernels.tally import SUMS
 from simspec.model import DatasetError
 from simspec.model.cost import CHANGES
+from simspec.model.identity import canonical_json
 from simspec.model.serving import KEYS as SERVING
 from simspec.model.serving import Serving
 from simspec.run.comparison import LeftOut
 from simspec.run.dataset import Dataset, read
 from simspec.run.lawful import law_of, moments_of
 from simspec.run.schema import WHOLE_CHUNK
+from simspec.run.versus import Part, asked_alike
 from simspec.stats import difference as stats
 from simspec.stats.counts import Ints, round_sums
 from simspec.text import clean
@@ -77,19 +79,46 @@ class Side:
         self.lawless: set[tuple[str, int]] = set()
         self.means_only: set[tuple[str, int]] = set()
         self.load = functools.lru_cache(maxsize=2)(self._load)
+        self.part: Part | None = None
+        self._point_names: dict[str, str] = {}
         parts = self._parts("chunks")
         if not parts:
             raise DatasetError(f"{self.path}: holds no chunk tables; allowed: a folder that simspec run wrote")
         self.points = self._points()
+        if isinstance(dataset, Dataset) and dataset.is_part:
+            self.points = self.points[self.points["simulation_id"].isin(dataset.simulation_ids)]
         self.exact = set(self.points["method"]) == {"exact"}
-        self.where: dict[str, tuple[Path, ...]] = {}
-        for part in self._parts("estimates") if self.exact else parts:
-            ids = self._read(part, ["simulation_id"])
-            for own in [] if ids is None else ids["simulation_id"].unique():
-                self.where[str(own)] = (*self.where.get(str(own), ()), part)
+        self.where = self._where(isinstance(dataset, Dataset) and dataset.is_part)
         if not self.where:
             why = self.left_out[0].why if self.left_out else "no simulation was played"
             raise DatasetError(f"{self.path / 'chunks'}: cannot be read ({why})")
+
+    def _where(self, points_only: bool) -> dict[str, tuple[Path, ...]]:
+        """Simulation to the parts that hold it."""
+        found: dict[str, tuple[Path, ...]] = {}
+        own_ids = set(self.points["simulation_id"])
+        for part in self._parts("estimates" if self.exact else "chunks"):
+            ids = self._read(part, ["simulation_id"])
+            for own in [] if ids is None else ids["simulation_id"].unique():
+                if not points_only or own in own_ids:
+                    found[str(own)] = (*found.get(str(own), ()), part)
+        return found
+
+    def fixed_kappas(self) -> list[int]:
+        """κ at which those ran that do not change it."""
+        frames = [self._read(part, ["kappa", "policy"]) for part in self._parts("estimates")]
+        return sorted({int(k) for f in frames if f is not None for k in f.loc[f["policy"] == "fixed", "kappa"]})
+
+    def cut(self, part: Part) -> None:
+        """Keep what one policy played, every simulation called by its question."""
+        self.part = part
+        own = self.points[self.points["simulation_id"].isin(list(part.question))]
+        own = own.assign(simulation_id=own["simulation_id"].map(part.question))
+        prices = [canonical_json([row[name] for name in (*COST, "cost_tables")]) for row in own.to_dict("records")]
+        names = [f"{question} {price}" for question, price in zip(own["simulation_id"], prices, strict=True)]
+        self._point_names = dict(zip(own.index, names, strict=True))
+        self.points = own.set_axis(names, axis=0)
+        self.where = self._where(points_only=True)
 
     def _parts(self, name: str) -> list[Path]:
         return sorted((self.path / name).glob("part-*.parquet"))
@@ -104,11 +133,18 @@ class Side:
             for name, usual in _OF_BEFORE.items():
                 if name in columns and name not in stored:
                     frame[name] = usual
-            return frame[columns]
+            return self._renamed(frame[columns])
         except (pa.ArrowException, OSError, KeyError, ValueError) as error:
             why = clean(str(error).strip().split("\n")[0])
             self.left_out.append(LeftOut(str(part), f"cannot be read ({why})"))
             return None
+
+    def _renamed(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """By question, where policies are compared."""
+        if self.part is None or "simulation_id" not in frame:
+            return frame
+        own = asked_alike(frame, self.part)
+        return own.assign(point_id=own["point_id"].map(self._point_names)) if "point_id" in own else own
 
     def units(self, parts: tuple[Path, ...], ids: list[str], names: dict[str, str]) -> Units | None:
         """Units of some simulations that lie in ``parts``; None if one cannot be read."""
@@ -125,7 +161,8 @@ class Side:
         found = {}
         for own, point in zip(key.tolist(), rows.to_dict("records"), strict=True):
             if own >= 0 and own not in found:
-                found[own] = law_of(point, own % 2**16)
+                alone = None if self.part is None else self.part.kappa
+                found[own] = law_of(point, own % 2**16 if alone is None else alone)
         laws = {own: law for own, law in sorted(found.items()) if not isinstance(law, str)}
         for own, why in found.items():
             if isinstance(why, str):
@@ -243,15 +280,45 @@ class Units:
         own = self.place[rows], self.sums[rows], self.origin[rows], self.keys[chosen]
         return Units(*own, starts, self.moments.take(chosen))
 
-    def paired(self, other: Units, replayed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Groups whose rows are unit by unit the same words, or (``replayed``) the same requests of a file."""
+    def paired(self, other: Units, replayed: NDArray[np.bool_], any_rounds: bool = False) -> NDArray[np.bool_]:
+        """Groups whose rows are unit by unit the same words, or (``replayed``) the same requests of a file.
+
+        ``any_rounds``: words are the same however many rounds a unit has, as under two policies.
+        """
         same = (self.size == other.size) & ~self.whole & ~other.whole
         same &= replayed | (self.origin[self.starts] == other.origin[other.starts]).all(axis=1)
         if same.any():  # the same words: also the same units of the same number of rounds
             x, y = self.take(same), other.take(same)
-            rounds = (x.sums[:, _N] == y.sums[:, _N]) | np.repeat(replayed[same], x.size)
+            rounds = (x.sums[:, _N] == y.sums[:, _N]) | np.repeat(replayed[same], x.size) | any_rounds
             same[same] = np.logical_and.reduceat((x.place == y.place).all(axis=1) & rounds, x.starts)
         return np.asarray(same)
+
+    def within(self, other: Units) -> Units:
+        """Without units that the same group of ``other`` does not have, where it has units of the same words.
+
+        Requests are planned by the longest draft, so that of two policies one may have played more of them.
+        """
+        _, mine, its = np.intersect1d(self.keys, other.keys, assume_unique=True, return_indices=True)
+        alike = ~self.whole[mine] & ~other.whole[its]
+        alike &= (self.origin[self.starts[mine]] == other.origin[other.starts[its]]).all(axis=1)
+        cut = np.isin(self.keys, self.keys[mine[alike]])
+        kept = ~np.repeat(cut, self.size) | np.isin(self._addresses, other._addresses)
+        if kept.all():
+            return self
+        starts = np.append(0, np.cumsum(np.add.reduceat(kept.astype(np.int64), self.starts)))[:-1]
+        place, sums, origin = self.place[kept], self.sums[kept], self.origin[kept]
+        moments, own = stats.moments(sums, starts), self.moments
+        left = stats.Moments(*(
+            np.where(cut.reshape(-1, *[1] * (after.ndim - 1)), after, before)
+            for after, before in zip(vars(moments).values(), vars(own).values(), strict=True)
+        ))  # fmt: skip
+        return Units(place, sums, origin, self.keys, starts, left)
+
+    @property
+    def _addresses(self) -> Ints:
+        """Group, chunk and lane of each row in one number; κ, which is the same in all groups, left out."""
+        group = np.repeat(self.keys // 2**16, self.size)
+        return np.asarray((group * 2**26 + self.place[:, 0]) * 2**7 + self.place[:, 1] + 1)
 
     def shared(self, other: Units) -> stats.Moments:
         """Windows that lie in both sides: equal chunks of the same words; same groups in both, all of windows.

@@ -251,9 +251,14 @@ def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
 def _steered(slab: Sequence[Block], values: dict[str, Any]) -> dict[str, Any]:
     """How often κ changed, (simulations, 1, 1); where a policy chooses it, a longest draft in use says nothing."""
     if not slab[0].job.simulation.policy.adapts:
-        return {"flips_per_1000": np.zeros((1, 1, 1))}
-    flips = np.array([[[1000.0 * t.flips.sum() / t.total("n") for t in block.tallies]] for block in slab])
-    return {"flips_per_1000": flips, "at_kappa_max": np.zeros_like(values["at_kappa_max"])}
+        return {"flips_per_1000": np.zeros((1, 1, 1)), "wakes_per_1000": np.zeros((1, 1, 1))}
+    turns = {
+        f"{name}_per_1000": np.array([
+            [[1000.0 * getattr(t, name).sum() / t.total("n") for t in block.tallies]] for block in slab
+        ])
+        for name in ("flips", "wakes")
+    }  # fmt: skip
+    return turns | {"at_kappa_max": np.zeros_like(values["at_kappa_max"])}
 
 
 def meeting(values: dict[str, Any], exact: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:

@@ -22,6 +22,7 @@ from simspec.stats.intervals import Floats, Ratio, effective_trials, proportion,
 from simspec.stats.prices import Prices
 
 Ints = NDArray[np.int64]
+_TURNS = ("flips", "wakes")
 FEW_EVENTS = 50
 """Below so many effective rejections (or acceptances) an interval from the spread of units is not trusted alone."""
 
@@ -49,8 +50,9 @@ class Counts:
         What the rounds of a scheme were, where it is no chain; cells are then kinds.
     steps_of : callable
         Draft steps of a chain of so many drafts.
-    flips : int64 array (…, κ, units), optional
-        Rounds of each unit that asked for another κ than the round before; None where κ never changes.
+    flips, wakes : int64 array (…, κ, units), optional
+        Rounds of each unit that asked for another κ than the round before, and that drafted in a request whose last
+        round had κ = 0; None where κ never changes.
     """
 
     kappas: tuple[int, ...]
@@ -63,6 +65,7 @@ class Counts:
     kinds: Kinds | None = None
     steps_of: Callable[[int], int] = int
     flips: Ints | None = None
+    wakes: Ints | None = None
 
     @staticmethod
     def of(tallies: Sequence[Tally], fresh: bool) -> Counts:
@@ -80,9 +83,9 @@ class Counts:
         kinds = None if many.kinds is None else replace(many.kinds, by_unit=many.kinds.by_unit[lead])
         weight = many.weight[(*lead, 0)]
         rounds = many.rounds[lead]
-        flips = None if many.flips is None else many.flips[lead]
+        flips, wakes = (None if own is None else own[lead] for own in (many.flips, many.wakes))
         own = many.kappas, many.sums[lead], weight, many.drafted, many.accepted, rounds, fresh
-        return Counts(*own, kinds, flips=flips)
+        return Counts(*own, kinds, flips=flips, wakes=wakes)
 
     @staticmethod
     def stack(simulations: Sequence[Sequence[Tally]], fresh: bool) -> Counts:
@@ -97,8 +100,9 @@ class Counts:
             return Counts(kappas, sums, one, kinds.drafted, kinds.accepted, kinds.by_unit.sum(axis=-2), fresh, kinds)
         drafted, accepted, rounds = _cells(simulations)
         changes = all(t.flips.size for own in simulations for t in own)
-        flips = np.stack([[t.flips for t in own] for own in simulations])[:, None] if changes else None
-        return Counts(kappas, sums, one, drafted, accepted, rounds, fresh, flips=flips)
+        turns = [np.stack([[getattr(t, name) for t in own] for own in simulations])[:, None] for name in _TURNS]
+        own = Counts(kappas, sums, one, drafted, accepted, rounds, fresh)
+        return replace(own, flips=turns[0], wakes=turns[1]) if changes else own
 
     @staticmethod
     def windows(kappas: tuple[int, ...], runs: Ints) -> Counts:
@@ -172,9 +176,9 @@ class Counts:
 
     def change_costs(self, price: Prices) -> Floats:
         """What changes of κ cost the rounds of each unit, (…, costs, κ, units); 0 where κ never changes."""
-        if self.flips is None:
+        if self.flips is None or self.wakes is None:
             return np.zeros((1, 1))
-        return np.asarray(price.c_switch[..., None, None] * self.flips)
+        return np.asarray(price.c_switch[..., None, None] * self.flips + price.c_wake[..., None, None] * self.wakes)
 
     @functools.cached_property
     def _rare(self) -> dict[float, Rare]:

@@ -9,7 +9,7 @@ from simspec.model import Cost, Drift, ParameterError, Scenario, Simulation
 from simspec.model.policies import Gate, Heuristic, Policies, Rolling, Schedule
 
 COST = Cost(c_d=0.1, c_v=0.02, c_r=0.3)
-DEAR = COST.changed(c_switch=0.3)
+DEAR = COST.changed(c_switch=0.3, c_wake=0.5)
 FALLS = Drift(alpha_start=0.95, alpha_end=0.3, tokens=10)
 BOUND = 7.0
 """Student's t with over 500 degrees of freedom exceeds it with probability below 1e-11; twelve figures: 1e-10."""
@@ -23,12 +23,12 @@ def heuristic(rounds):
 
 
 def jumping(rounds):
-    return (4, 0, 2, 1, 3, 0)[min(sum(a + 1 for _, a in rounds), 5)]
+    return (4, 0, 2, 0, 3, 2)[min(sum(a + 1 for _, a in rounds), 5)]
 
 
 POLICIES = {
     "heuristic": (Heuristic(first=3, lowest=0, highest=7, down=2), heuristic),
-    "schedule": (Schedule(kappas=(4, 0, 2, 1, 3, 0)), jumping),
+    "schedule": (Schedule(kappas=(4, 0, 2, 0, 3, 2)), jumping),
 }
 PROCESSES = {
     "falls": FALLS,
@@ -54,28 +54,30 @@ def test_speeds_are_those_of_all_histories(name, process):
     assert off_by(policy, process, theory.enumerate_policy(process, rule, DEAR), DEAR) < BOUND
 
 
+@pytest.mark.parametrize("wrong", [{"c_switch": 0.27}, {"c_wake": 0.3}], ids=str)
 @pytest.mark.parametrize("name", POLICIES)
-def test_a_price_that_is_a_little_wrong_is_seen(name):
+def test_a_price_that_is_a_little_wrong_is_seen(name, wrong):
     policy, rule = POLICIES[name]
-    law = theory.enumerate_policy(FALLS, rule, DEAR.changed(c_switch=0.28))
+    law = theory.enumerate_policy(FALLS, rule, DEAR.changed(**wrong))
     assert off_by(policy, FALLS, law, DEAR) > BOUND
 
 
 def test_one_simulation_is_priced_at_many_costs(tmp_path):
-    """A sweep of c_switch simulates once, and prices what it counted: cost + c_switch × changes, by hand."""
+    """A sweep of prices simulates once, and prices what it counted: cost + c_switch × flips + c_wake × wakes."""
     table = {
         "name": "many", "windows": 20_000, "kappa": [4], "process": [FALLS.model_dump(), {"type": "iid", "alpha": 0.7}],
-        "policy": [{"type": "fixed"}, {"type": "rolling"}, {"type": "heuristic"}],
-        "cost": {"c_d": 0.1, "c_switch": [0.0, 0.01, 0.05]},
+        "policy": [{"type": "fixed"}, {"type": "rolling"}, {"type": "heuristic", "lowest": 0, "down": 4}],
+        "cost": {"c_d": 0.1, "c_switch": [0.0, 0.01, 0.05], "c_wake": [0.0, 0.2]},
     }  # fmt: skip
     assert len(Scenario.from_dict(table).simulations()) == 6
     frame = simspec.sweep(table, output=tmp_path / "run").estimates
     for _, own in frame.groupby(["process", "policy"], observed=True):
-        flips = own.flips_per_1000 / 1000
+        flips, wakes = own.flips_per_1000 / 1000, own.wakes_per_1000 / 1000
         free = own.mean_round_cost.iloc[0]
-        assert own.mean_round_cost.to_numpy() == pytest.approx((free + own.c_switch * flips).to_numpy())
+        paid = own.c_switch * flips + own.c_wake * wakes
+        assert own.mean_round_cost.to_numpy() == pytest.approx((free + paid).to_numpy())
         assert own.speedup.to_numpy() == pytest.approx((own.mean_tokens / own.mean_round_cost).to_numpy())
-        assert own.round_cost_p99.isna().tolist() == [False, *[bool(flips.iloc[0] > 0)] * 2]
+        assert own.round_cost_p99.isna().tolist() == (paid > 0).tolist()
         assert not own.unit_token_cost_p99.isna().any()
     fixed = frame[frame.policy == "fixed"]
     assert fixed.speedup.groupby(fixed.process, observed=True).nunique().tolist() == [1, 1]

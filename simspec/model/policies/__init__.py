@@ -1,9 +1,10 @@
 """Who chooses κ: one file per family, registered by ``@Policies.add`` and imported here."""
 
-from simspec.model.policies.bandits import Exp3, Thompson, Ucb
+from simspec.model.policies.bandits import Exp3, Exp3Spec, Thompson, Ucb, UcbSpec
 from simspec.model.policies.estimates import Goodput, Rolling
 from simspec.model.policies.fixed import BatchTable, Fixed, Schedule
-from simspec.model.policies.heuristic import Gate, Heuristic, Steps
+from simspec.model.policies.gate import Gate
+from simspec.model.policies.heuristic import Heuristic, Steps
 from simspec.model.policies.own import OwnPolicy, register_policy
 from simspec.model.policies.planned import BestFixed, Optimal, Planned
 from simspec.model.policies.policy import Policies, Policy
@@ -12,6 +13,7 @@ __all__ = [
     "BatchTable",
     "BestFixed",
     "Exp3",
+    "Exp3Spec",
     "Fixed",
     "Gate",
     "Goodput",
@@ -26,5 +28,6 @@ __all__ = [
     "Steps",
     "Thompson",
     "Ucb",
+    "UcbSpec",
     "register_policy",
 ]

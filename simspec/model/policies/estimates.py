@@ -17,7 +17,7 @@ Length = Annotated[int, Field(ge=0, le=POLICY_KAPPA_LIMIT)]
 
 @Policies.add
 class Rolling(Priced):
-    """An exponential average of verdicts, e ← λe + (1 − λ)·[accepted] for every examined draft, and κ from it.
+    """An exponential average of verdicts, e ← λe + (1 − λ)·[accepted], and κ from it.
 
     Parameters
     ----------
@@ -25,6 +25,9 @@ class Rolling(Priced):
         λ, 0 < smoothing < 1.
     initial : float
         The first estimate.
+    of : str
+        What is averaged.  ``"examined"``: every draft that was judged.  ``"drafted"``: accepted over drafted, one
+        number a round.  ``"round"``: every draft of the round, those behind a rejection as if rejected.
     rule : str
         ``"best"``: the κ that is best for independent drafts at e.  ``"article"``: the article's κ* formula (12) as
         coded, rounded.  ``"table"``: ``kappas[i]`` where i of ``cuts`` are at most e.
@@ -36,6 +39,12 @@ class Rolling(Priced):
         Prices for the first two rules.  If left out, those of the run; for the article's formula its own c_v = .5 and
         c_r = 1 beside the run's c_d.
 
+    Notes
+    -----
+    The article's equation (17) does not say what is averaged.  Only ``"examined"`` knows α where λ nears 1; at α = .7
+    and κ = 4 the others settle near E[A]/κ = .443.  And at the end of a round, which is when κ is chosen, a rejection
+    has often just been seen: `simspec.theory.settled_estimate` has the mean exactly.
+
     References
     ----------
     The article's section 5.2 (λ = .85), section 7 (guides 1 and 2) and Figure 1; claims C44, C50, C51, C56.
@@ -46,9 +55,11 @@ class Rolling(Priced):
     False
     """
 
+    later = frozenset({"of"})
     type: Literal["rolling"] = "rolling"
     smoothing: float = Field(default=0.85, gt=0, lt=1, description="λ, the weight of the past")
     initial: Share = Field(default=0.7, description="the first estimate")
+    of: Literal["examined", "drafted", "round"] = Field(default="examined", description="what is averaged")
     rule: Literal["best", "article", "table"] = Field(default="best", description="how κ follows from the estimate")
     cuts: tuple[Share, ...] = Field(default=(), description="ascending estimates at which κ changes")
     kappas: tuple[Length, ...] = Field(default=(), description="draft lengths between the cuts")

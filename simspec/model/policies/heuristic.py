@@ -29,10 +29,14 @@ class Heuristic(Bounded):
 
     References
     ----------
-    Hugging Face transformers, ``num_assistant_tokens_schedule``: +2/−1 from 5.
+    Hugging Face transformers, generation/candidate_generator.py, ``update_candidate_strategy``: +2 where every
+    candidate matched, else −1 but not below 1; there is no upper bound.  Schedule and κ = 5 were defaults in version
+    4.40.  Since 4.45 the default is "constant" with 20 candidates: who asks for the schedule begins with
+    ``first = 20``, and a confidence threshold of .4 cuts drafts short (here a scheme, not a policy).
     """
 
     type: Literal["heuristic"] = "heuristic"
+    first: int = Field(default=5, ge=0, le=POLICY_KAPPA_LIMIT, description="κ of the first round")
     up: int = Field(default=2, ge=0, le=POLICY_KAPPA_LIMIT, description="change of κ after a full round")
     down: int = Field(default=1, ge=0, le=POLICY_KAPPA_LIMIT, description="fall of κ after another")
 
@@ -54,14 +58,19 @@ class Steps(Policy):
     down, up : float
         Added to the thresholds: κ falls to a candidate c where the average is at most c − ½ + down, and rises from c
         where it is above c − ½ + up.
+    ceiling : float
+        After a decision that does not raise κ, κ is at most ⌈ceiling · average⌉, or 1; 0: no ceiling.
     keeps : bool
         Whether κ and average outlive a request.
 
     References
     ----------
-    SGLang, speculative/adaptive_spec_params.py; its defaults for a batch of one.
+    SGLang, speculative/adaptive_spec_params.py, ``AdaptiveStepSlot``; its defaults for a batch of one (``ema_alpha``,
+    ``warmup_batches``, ``update_interval``, ``down_hysteresis``, ``up_hysteresis``, ``ceiling_coeff``).  Its average is
+    over the batch and outlives requests: ``keeps = true`` here.
     """
 
+    later = frozenset({"ceiling"})
     type: Literal["steps"] = "steps"
     candidates: tuple[Annotated[int, Field(ge=0, le=POLICY_KAPPA_LIMIT)], ...] = Field(
         default=(1, 3, 5, 7), min_length=1, description="draft lengths, ascending"
@@ -72,6 +81,7 @@ class Steps(Policy):
     interval: int = Field(default=5, ge=1, le=10**6, description="rounds between decisions")
     down: float = Field(default=-0.25, ge=-64, le=64, description="added to the threshold of a fall")
     up: float = Field(default=0.0, ge=-64, le=64, description="added to the threshold of a rise")
+    ceiling: float = Field(default=0.0, ge=0, le=64, description="κ over the average, at most; 0: no ceiling")
     keeps: bool = Field(default=False, description="whether κ and average outlive a request")
 
     def __init__(self, /, *unnamed: Any, **data: Any) -> None:
@@ -90,25 +100,3 @@ class Steps(Policy):
     @property
     def longest(self) -> int:
         return self.candidates[-1]
-
-
-@Policies.add
-class Gate(Bounded):
-    """Drafting ends for good once accepted over drafted of a stretch of rounds is too small.
-
-    Parameters
-    ----------
-    rounds : int
-        Rounds of a stretch; the next one begins with empty counts.
-    least : float
-        Share of drafts that must have been accepted.  It is no acceptance rate: at α = .7 it is .44 for κ = 4.
-
-    References
-    ----------
-    TensorRT-LLM turns speculation off for good below a threshold of its rolling acceptance.
-    """
-
-    type: Literal["gate"] = "gate"
-    lowest: int = Field(default=0, ge=0, le=0, description="drafting may end")
-    rounds: int = Field(default=32, ge=1, le=10**6, description="rounds of a stretch")
-    least: float = Field(default=0.3, ge=0, le=1, description="least share of drafts accepted")

@@ -24,6 +24,8 @@ class Policy(Model):
     """
 
     type: str
+    later: ClassVar[frozenset[str]] = frozenset()
+    """Parameters that the type once did not have: they join the identity only where they differ from their default."""
     label: str = Field(default="", repr=False, description="name shown beside the numbers; not part of the identity")
 
     @property
@@ -68,7 +70,8 @@ class Policy(Model):
     def identity(self) -> dict[str, Any]:
         own = {key: getattr(self, key) for key in type(self).model_fields if key != "label"}
         plain = super().identity() | {key: value.identity() for key, value in own.items() if isinstance(value, Model)}
-        return {key: plain[key] for key, value in own.items() if value is not None}
+        usual = {key for key in self.later if own[key] == type(self).model_fields[key].default}
+        return {key: plain[key] for key, value in own.items() if value is not None and key not in usual}
 
     def __str__(self) -> str:
         usual = {key: field.default for key, field in type(self).model_fields.items()}
@@ -180,8 +183,8 @@ class Policies:
         Examples
         --------
         >>> import simspec.model
-        >>> print(Policies.make(type="heuristic", first=5, highest=20))
-        heuristic(first = 5, highest = 20)
+        >>> print(Policies.make(type="heuristic", first=20, highest=32))
+        heuristic(first = 20, highest = 32)
         """
         kind = keys.get("type")
         if kind is None:

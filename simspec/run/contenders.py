@@ -1,0 +1,66 @@
+"""Who chooses κ in the league?  Controllers of engines and of papers, by name, within the same bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simspec.model import Cost
+from simspec.model.policies import (
+    Exp3,
+    Gate,
+    Goodput,
+    Heuristic,
+    Policy,
+    Rolling,
+    Schedule,
+    Steps,
+    Thompson,
+    Ucb,
+)
+
+GATE = "gate .3"
+_STEPS = (1, 3, 5, 7)
+"""Draft lengths of SGLang's adaptive steps."""
+
+
+def contenders(cost: Cost, longest: int) -> dict[str, Policy]:
+    """Who takes part, by name, knowing the prices of rounds but not those of changes of κ.
+
+    Parameters
+    ----------
+    cost : Cost
+        For those that read prices.
+    longest : int
+        The largest κ of all of them, at least 1; the least is 1.
+
+    Examples
+    --------
+    >>> own = contenders(Cost(c_d=0.1), 8)
+    >>> len(own) >= 19, max(policy.longest for policy in own.values())
+    (True, 8)
+    """
+    first = min(4, longest)
+    bounds: dict[str, Any] = {"first": first, "lowest": 1, "highest": longest}
+    lengths = tuple(kappa for kappa in _STEPS if kappa <= longest)
+    own: dict[str, Policy] = {
+        f"κ = {first}": Schedule(kappas=(first,)),
+        "+2/−1": Heuristic(**bounds),
+        "+2/−1 kept": Heuristic(**bounds, keeps=True),
+        "article's loop": Rolling(**bounds, rule="article", guard=0.25),
+        "article, no guard": Rolling(**bounds, rule="article"),
+        "guard alone": Rolling(**bounds, guard=0.25),
+        "rolling .85": Rolling(**bounds),
+        "rolling .95": Rolling(**bounds, smoothing=0.95),
+        "rolling .99 kept": Rolling(**bounds, smoothing=0.99, keeps=True),
+        "SGLang steps": Steps(candidates=lengths, keeps=True),
+        "goodput 50": Goodput(**bounds, keep=0.98, keeps=True),
+        "goodput 500": Goodput(**bounds, keep=0.998, keeps=True),
+        "UCB": Ucb(**bounds, keeps=True),
+        "UCB 200": Ucb(**bounds, keep=0.995, keeps=True),
+        "UCB last 500": Ucb(**bounds, window=500, keeps=True),
+        "EXP3": Exp3(**bounds, keeps=True),
+        "Thompson": Thompson(**bounds, keeps=True),
+        "Thompson 50": Thompson(**bounds, keep=0.98, keeps=True),
+        GATE: Gate(first=first, highest=longest, keeps=True),
+    }
+    return {name: policy.told((cost.without_changes(),)) for name, policy in own.items()}

@@ -1,0 +1,107 @@
+"""simspec league on the user's own: a log, a figure, a scenario; and what it refuses."""
+
+import json
+
+import numpy as np
+import pytest
+
+from simspec.advice.own_league import INDEPENDENT, of_source
+from simspec.cli.main import main
+from simspec.evidence.recognise import fit
+
+QUICK = ["--windows", "4000", "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    """A table of rounds: half of the requests accept nine drafts in ten, half nine in twenty."""
+    chance, lines = np.random.default_rng(1), ["request,accepted,kappa"]
+    for request in range(60):
+        alpha, tokens = (0.9 if request % 2 else 0.45), 0
+        while tokens < 200:
+            accepted = min(5, int(chance.geometric(1 - alpha)) - 1)
+            lines.append(f"{request},{accepted},5")
+            tokens += accepted + 1
+    path = tmp_path_factory.mktemp("logs") / "rounds.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def answer_of(capsys, *words):
+    assert main(["league", *QUICK, *words]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_log_whose_requests_differ_rewards_adapting(mixed, capsys):
+    told = answer_of(capsys, str(mixed), "--draft-cost", "0.05", "--windows", "20000")
+    assert told.startswith("2 classes of requests: adapting pays: ")
+    assert "plain steps per change of κ nothing is left of it" in " ".join(told.split())
+    assert "knows the rate (exact)" in told
+    assert "requests have its mean of 202 tokens" in " ".join(told.split())
+    assert "no fitted process drifts along the output" in told
+    (own,) = of_source(fit(mixed)[0]).where.values()
+    assert own.process.request_tokens == 202
+
+
+def test_json_of_a_log(mixed, capsys):
+    found = json.loads(answer_of(capsys, str(mixed), "--json", "--kappa-max", "6", "--switch-cost", "0.01"))
+    assert (found["windows"], found["longest"], found["cost"]["c_switch"]) == (4000, 6, 0.01)
+    assert found["answer"].startswith("2 classes of requests: ")
+    assert {place["surrounding"] for place in found["places"]} == set(found["surroundings"])
+    assert any(place["exact"] and place["mean_drafted"] is None for place in found["places"])
+    assert "NaN" not in json.dumps(found)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--alpha", "0.7"], "yours: no controller beats the best fixed κ = 4 (S = 1.981)"),
+        (["--emitted", "2.77", "--kappa", "4"], "yours: no controller beats the best fixed κ = 4"),
+        (["--survival", ".74,.54,.41"], "yours: no controller beats the best fixed κ = 3"),
+        (["--survival", ".74"], "yours: no controller beats the best fixed κ = 1"),
+        (["--alpha", "0"], "yours: no controller beats the best fixed κ = 0 (S = 1.000)"),
+        (["--alpha", "1"], "yours: no controller beats the best fixed κ = 8 (S = 5.000)"),
+    ],
+)
+def test_a_figure(words, told, capsys):
+    found = answer_of(capsys, *words)
+    assert found.startswith(told)
+    assert " ".join(INDEPENDENT.split()) in " ".join(found.split())
+    assert "nan" not in found
+
+
+def test_the_processes_of_a_scenario(tmp_path, capsys):
+    path = tmp_path / "own.toml"
+    path.write_text('[process]\ntype = "markov"\nalpha = 0.7\nrho = [0.2, 0.4]\nstart = "carry"\n')
+    found = json.loads(answer_of(capsys, "--process", str(path), "--json"))
+    assert len(found["surroundings"]) == 2
+    assert found["notes"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--alpha", "0.7", "--windows", "0"], "windows = 0 is out of range"),
+        (["--alpha", "0.7", "--level", "1"], "level = 1 is out of range"),
+        (["--alpha", "1.7"], "alpha = 1.7 is out of range"),
+        (["--alpha", "0.7", "--kappa-max", "40"], "longest = 40 is out of range"),
+        (["--kappa", "3"], "--kappa goes with a log or a figure"),
+        (["--alpha", "0.7", "--process", "x.toml"], "--process beside a log or a figure"),
+        (["--process", "nowhere.toml"], "nowhere.toml"),
+        (["nowhere.log"], "cannot be read"),
+        (["--alpha", "0.7", "--switch-cost", "-1"], "c_switch = -1"),
+        (["--alpha", "0.7", "--draft-cost", "-1"], "c_d = -1"),
+    ],
+)
+def test_rubbish_gets_one_line(words, told, capsys):
+    assert main(["league", *QUICK, *words]) == 2
+    out, said = capsys.readouterr()
+    assert (out, said.count("\n")) == ("", 1)
+    assert told in said
+
+
+def test_a_file_that_is_no_log(tmp_path, capsys):
+    path = tmp_path / "rubbish.log"
+    path.write_text("rubbish\n")
+    assert main(["league", *QUICK, str(path)]) == 2
+    assert "unknown shape" in capsys.readouterr().err
