@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FOLDER = Path("results") / "control"
-README = "README.md"
+README, LEAGUE = "README.md", "league.txt"
 
 
-def tables(seed: int, progress: Progress | None = None) -> dict[str, pd.DataFrame]:
-    """Every table by name; the same seed, the same figures."""
+def tables(seed: int, progress: Progress | None = None) -> tuple[dict[str, pd.DataFrame], str]:
+    """Every table by name, and the league as it is printed; the same seed, the same figures."""
     import pandas as pd
 
     def say(text: str) -> None:
@@ -43,9 +43,10 @@ def tables(seed: int, progress: Progress | None = None) -> dict[str, pd.DataFram
         fits.append(heuristic.looked_at(family, heuristic.fit(family)))
     found["heuristic"] = heuristic.table(fits)
     say("controllers in all surroundings")
-    found["league"] = pd.DataFrame(league(seed=seed).records())
+    places = league(seed=seed, progress=progress)
+    found["league"] = pd.DataFrame(places.records())
     curves = growth.curves(seed=seed, progress=progress)
-    return found | {"regret": growth.grown(curves), "slopes": growth.slopes(curves)}
+    return found | {"regret": growth.grown(curves), "slopes": growth.slopes(curves)}, str(places)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,12 +64,13 @@ def _write(folder: Path, seed: int, quiet: bool) -> int:
     check_place(folder, COMMAND, _ours)
     began = time.monotonic()
     with Progress(quiet=quiet) as progress:
-        found = tables(seed, progress)
-    text = readme(found, seed, commit())
+        found, places = tables(seed, progress)
+    text = readme(found, places, seed, commit())
     files: dict[str, Callable[[Path], object]] = {
         f"{name}.parquet": functools.partial(_to_parquet, table) for name, table in found.items()
     }
-    write_all(folder, {**files, README: lambda path: path.write_text(text, encoding="utf-8")})
+    pages = {LEAGUE: places + "\n", README: text}
+    write_all(folder, files | {name: functools.partial(_to_text, text) for name, text in pages.items()})
     print(f"{folder}: {len(found)} tables, {time.monotonic() - began:.0f} s", file=sys.stderr)
     outside = int((~found["short"]["inside"]).sum())
     if outside:
@@ -78,6 +80,10 @@ def _write(folder: Path, seed: int, quiet: bool) -> int:
 
 def _to_parquet(table: pd.DataFrame, path: Path) -> None:
     table.to_parquet(path, index=False, compression="zstd")
+
+
+def _to_text(text: str, path: Path) -> None:
+    path.write_text(text, encoding="utf-8")
 
 
 def _ours(folder: Path) -> bool:

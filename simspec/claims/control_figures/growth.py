@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from simspec.claims.claim import below
 from simspec.claims.judge import decide
 from simspec.claims.setup import STANDARD, USUAL
-from simspec.model.policies import Exp3, Policy, Rolling, Schedule, Thompson, Ucb
+from simspec.model.policies import Exp3, Exp3Spec, Policy, Rolling, Schedule, Thompson, Ucb, UcbSpec
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
 from simspec.run.regret import RegretCurve, crossover, regret
@@ -34,8 +34,11 @@ LEARNERS: dict[str, Policy] = {
     "UCB1": Ucb(**BOUNDS),
     "UCB1, narrow": Ucb(**BOUNDS, width=1.0),
     "EXP3": Exp3(**BOUNDS),
-    "EXP3, tuned to the end": Exp3(**BOUNDS, rate=0.0005, even=0.001),
+    "EXP3, tried less": Exp3(**BOUNDS, rate=0.01, even=0.005),
     "Thompson": Thompson(**BOUNDS),
+    "UCBSpec": UcbSpec(highest=8),
+    "UCBSpec, throughput": UcbSpec(highest=8, reward="throughput"),
+    "EXP3Spec": Exp3Spec(**BOUNDS),
 }
 
 

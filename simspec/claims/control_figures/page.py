@@ -11,7 +11,6 @@ from simspec.claims.control_figures import growth, losses, short
 from simspec.claims.control_figures.heuristic_page import heuristic_part
 from simspec.claims.control_figures.words import Rows, column, paragraph, pick, preformatted, records
 from simspec.claims.judge import FALSE_VERDICT
-from simspec.run.league import MEANINGS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,13 +19,15 @@ HEADING = "# Who chooses κ: what the tables say"
 COMMAND = "python -m simspec.claims.control_figures"
 
 
-def readme(found: dict[str, pd.DataFrame], seed: int, commit: str | None) -> str:
+def readme(found: dict[str, pd.DataFrame], league: str, seed: int, commit: str | None) -> str:
     """The page.
 
     Parameters
     ----------
     found : dict of DataFrame
         As `simspec.claims.control_figures.__main__.tables` makes them, or as they are read back.
+    league : str
+        The league as it is printed.
     seed : int
     commit : str or None
         Of the source tree that played them.
@@ -38,7 +39,7 @@ def readme(found: dict[str, pd.DataFrame], seed: int, commit: str | None) -> str
     parts = [HEADING, "", made, ""]
     parts += _losses(rows["losses"])
     parts += _regret(rows["slopes"])
-    parts += _league(rows["league"])
+    parts += _league(rows["league"], league)
     parts += heuristic_part(rows["heuristic"])
     parts += _short(rows["short"])
     return "\n".join(parts) + "\n"
@@ -85,9 +86,11 @@ def _regret(own: Rows) -> Iterator[str]:
         smaller than that of …""")
     head = ["policy", "regret", "slope", "at most .6", *(f"ahead: {habit}" for habit in growth.HABITS)]
     yield from ("", preformatted(head, rows))
-    yield paragraph("""What forgets never settles: the loss per round of a short memory stays what it is, and every
-        rule that weighs all it has seen overtakes it.  κ one off the best is a habit so cheap that a bandit
-        needs the rounds in its column to make good what it spent on trying.  `regret.parquet` has all marks,
+    yield paragraph("""What forgets never settles: the loss per round of a short memory stays what it is, and every rule
+        that weighs all it has seen overtakes it.  κ one off the best is a habit so cheap that a bandit needs the rounds in
+        its column to make good what it spent on trying, and λ = .99 is cheaper still.  EXP3 goes on trying: its share of
+        even draws is linear in the end.  UCBSpec and EXP3Spec as published minimise rounds; a draft costs them nothing,
+        so they settle at the longest, which here is a habit worse than most.  `regret.parquet` has all marks,
         `slopes.parquet` this table.""")
     yield ""
 
@@ -96,28 +99,11 @@ def _round(value: Any) -> str:
     return "–" if value is None or value != value else f"{int(value):,}"
 
 
-def _league(own: Rows) -> Iterator[str]:
+def _league(own: Rows, text: str) -> Iterator[str]:
     where, who = (list(dict.fromkeys(column(own, key))) for key in ("surrounding", "controller"))
-    fixed = [pick(own, surrounding=place)[0] for place in where]
-    rows = [["best fixed κ: S", *(f"{row['kappa_star']}: {row['best_fixed']:.3f}" for row in fixed)]]
-    rows += [[name, *(_gain(pick(own, controller=name, surrounding=place)) for place in where)] for name in who]
-    beats = pick(own, verdict="beats")
-    blind = [row for row in beats if not row["controller"].startswith("knows")]
-    places = ", ".join(dict.fromkeys(row["surrounding"] for row in blind))
     yield from (f"## {len(who)} controllers in {len(where)} surroundings", "")
-    yield paragraph(f"""Gain over the best fixed κ in %; * beats it, ~ cannot be told from it at 95%.  {len(beats)} of
-        {len(own)} cells beat it, {len(blind)} of them without knowing the rates, in: {places}.  The largest
-        gain without that knowledge is {100 * max(column(blind, "gain"), default=0.0):.1f}%.  `simspec league`
-        plays it; `league.parquet`.""")
-    yield from ("", preformatted(["", *where], rows))
-    yield from (f"* {name}: {MEANINGS[name]}" for name in where if name in MEANINGS)
-    yield ""
-
-
-def _gain(rows: Rows) -> str:
-    if not rows:
-        return "–"
-    return f"{100 * rows[0]['gain']:+.2f}" + {"beats": "*", "loses": " ", "cannot tell": "~"}[rows[0]["verdict"]]
+    yield paragraph("As `simspec league` prints it; `league.parquet`, and `league.txt` as below.")
+    yield from ("", "```text", text.rstrip("\n"), "```", "")
 
 
 def _short(own: Rows) -> Iterator[str]:
