@@ -17,6 +17,7 @@ from scipy.optimize import minimize
 from simspec.kernels.lower_policies import policy_form
 from simspec.kernels.words import LANES
 from simspec.model import BetaMixture, DiscreteMixture, Hmm, Markov, Position, Process, Simulation
+from simspec.model.identity import canonical_json
 from simspec.model.policies import Heuristic
 from simspec.run.engine import Job, players, run_jobs, steered_form_of
 from simspec.stats.logits import rate
@@ -236,6 +237,7 @@ def table(fits: Sequence[Fit]) -> pd.DataFrame:
         for figure, seen in zip((*FITTED, *PREDICTED), own.seen, strict=True):
             rows.append(
                 {"family": own.family.name, "process": str(own.process), "parameters": len(own.family.start)}
+                | {"identity": canonical_json(own.process.identity())}
                 | {"figure": figure.name, "fitted": figure.limit is not None, "published": figure.value}
                 | {"limit": figure.limit, "simulated": seen}
             )

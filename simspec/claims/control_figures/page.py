@@ -87,10 +87,10 @@ def _regret(own: Rows) -> Iterator[str]:
     head = ["policy", "regret", "slope", "at most .6", *(f"ahead: {habit}" for habit in growth.HABITS)]
     yield from ("", preformatted(head, rows))
     yield paragraph("""What forgets never settles: the loss per round of a short memory stays what it is, and every rule
-        that weighs all it has seen overtakes it.  κ one off the best is a habit so cheap that a bandit needs the rounds in
-        its column to make good what it spent on trying, and λ = .99 is cheaper still.  EXP3 goes on trying: its share of
-        even draws is linear in the end.  UCBSpec and EXP3Spec as published minimise rounds; a draft costs them nothing,
-        so they settle at the longest, which here is a habit worse than most.  `regret.parquet` has all marks,
+        that weighs all it has seen overtakes it.  κ one off the best is a habit so cheap that a bandit needs the rounds
+        in its column to make good what it spent on trying, and λ = .99 is cheaper still.  EXP3 goes on trying: its even
+        draws are linear in the end.  UCBSpec and EXP3Spec as published minimise rounds; a draft costs them nothing, so
+        they settle at the longest, which here is a habit worse than most.  `regret.parquet` has all marks,
         `slopes.parquet` this table.""")
     yield ""
 
