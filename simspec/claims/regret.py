@@ -103,10 +103,11 @@ def _played(statement: str) -> list[Claim]:
                 statement,
                 below(0.6),
                 RegretSlope(USUAL, policy.told((STANDARD,)), STANDARD, MARKS),
-                "A rule that weighs everything it has seen settles, so a regret like a square root, or less, can be "
-                "had at a constant alpha."
+                f"A rule that weighs all it has seen settles, as exploring first does (slope {_learning_slope():.3f}): "
+                "a regret like a square root, or less, can be had at a constant alpha."
                 if learns
-                else "A memory of 12 drafts never settles: the loss per round stays what it is, and regret is linear.",
+                else "A memory of 12 drafts never settles, and regret is linear: every token goes on costing "
+                f"{_per_token():.4f} plain target steps more.",
             )
         )
     return rows
