@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from simspec.evidence.observed import LOG_LINE, NO_UNIT, REQUEST, Ints, Observed
 from simspec.evidence.source import Unknown
+from simspec.evidence.whole import Whole
 
 MOST_KEPT = 1_000_000
 """Rows of rounds that are kept; requests beyond are left out of them, not out of the figures."""
@@ -61,17 +62,33 @@ class Kept:
     count: array[int] = field(default_factory=lambda: array("q"))
     sizes: array[int] = field(default_factory=lambda: array("q"))
     names: list[str | None] = field(default_factory=list)
+    whole: Whole | None = None
 
-    def room(self, rows: int, rounds: int) -> bool:
-        """Whether a group of so many rows still fits; if not, its rounds and all later ones are left out."""
+    def room(self, rows: int) -> bool:
+        """Whether a group of so many rows still fits; if not, it and all later ones are `beyond`."""
         self.full = self.full or len(self.drafted) + rows > MOST_KEPT
-        if self.full:
-            self.left_out += rounds
-        return rows > 0 and not self.full
+        return not self.full
+
+    def beyond(self, drafted: Ints, accepted: Ints, count: Ints) -> None:
+        """Rows that are not kept one by one."""
+        if not len(drafted):
+            return
+        self.left_out += int(count.sum())
+        if self.whole is None:
+            self.whole = Whole()
+            self.whole.add(*self._rows())
+        self.whole.add(drafted, accepted, count)
+
+    def _rows(self) -> tuple[Ints, Ints, Ints]:
+        drafted, accepted = (np.array(column, np.int64) for column in (self.drafted, self.accepted))
+        return drafted, accepted, np.ones_like(drafted) if self.ordered else np.array(self.count, np.int64)
 
     def sequence(self, drafted: Iterable[int], accepted: Sequence[int], name: str | None = None) -> None:
         """One generation, its rounds in the order of time."""
-        if self.room(len(accepted), len(accepted)):
+        if not self.room(len(accepted)):
+            far = np.array(accepted, np.int64)
+            self.beyond(np.fromiter(drafted, np.int64, len(far)), far, np.ones_like(far))
+        elif len(accepted):
             if not self.ordered:
                 self.count.extend([1] * len(accepted))
             self.drafted.extend(drafted)
@@ -82,7 +99,6 @@ class Kept:
     def stretch(self, drafted: Ints, accepted: Ints, begins: bool, name: str | None = None) -> None:
         """Rounds in order, of a new generation or of the one before; what does not fit any more is left out."""
         fits = min(len(accepted), MOST_KEPT - len(self.drafted))
-        self.left_out += len(accepted) - fits
         self.fresh = self.fresh or begins
         if fits:
             if self.fresh:
@@ -94,10 +110,11 @@ class Kept:
                 self.count.extend([1] * fits)
             for column, values in ((self.drafted, drafted), (self.accepted, accepted)):
                 column.frombytes(values[:fits].astype(np.uint16).tobytes())
+        self.beyond(drafted[fits:], accepted[fits:], np.ones(len(accepted) - fits, np.int64))
 
     def counts(self, kappa: int, drafts: int, reached: Sequence[int], drafted: int, name: str | None = None) -> None:
         """One group whose rounds are only counted, and the tokens drafted in it."""
-        if self.full or kappa < 1:
+        if kappa < 1:
             self.left_out += drafts
             return
         exactly = _exactly(kappa, drafts, reached)
@@ -105,14 +122,17 @@ class Kept:
             self.left_out, self.broken = self.left_out + drafts, self.broken + drafts
             return
         self.histogram({(kappa, far): rounds for far, rounds in enumerate(exactly) if rounds}, name)
-        if not self.full:
+        if not self.full:  # of rounds that are kept
             self.missing, self.offered = self.missing + max(0, kappa * drafts - drafted), self.offered + kappa * drafts
 
     def histogram(self, rounds: Histogram, name: str | None = None) -> None:
         """One group by draft length and accepted length."""
         if self.ordered:
             self.ordered, self.count = False, array("q", [1]) * len(self.drafted)
-        if self.room(len(rounds), sum(rounds.values())):
+        if not self.room(len(rounds)):
+            rows = np.array([(*pair, times) for pair, times in rounds.items()], np.int64).reshape(-1, 3).T
+            self.beyond(rows[0], rows[1], rows[2])
+        elif rounds:
             for (kappa, far), times in rounds.items():
                 self.drafted.append(kappa)
                 self.accepted.append(far)
@@ -126,12 +146,14 @@ class Kept:
             return SHORT
         if not self.sizes:
             return CONTRADICTORY if self.broken else NO_ROUND
-        drafted, accepted, sizes = (np.array(column, np.int64) for column in (self.drafted, self.accepted, self.sizes))
-        count = np.ones_like(drafted) if self.ordered else np.array(self.count, np.int64)
+        (drafted, accepted, count), sizes = self._rows(), np.array(self.sizes, np.int64)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         named = tuple(name for name in self.names if name is not None)
         names = named if len(named) == len(sizes) == len(set(named)) else None
-        return Observed(drafted, accepted, count, offsets, self.unit, self.ordered, self.left_out, self.missing, names)
+        whole = None if self.whole is None else self.whole.observed()
+        return Observed(
+            drafted, accepted, count, offsets, self.unit, self.ordered, self.left_out, self.missing, names, whole=whole
+        )
 
 
 @dataclass
@@ -142,7 +164,7 @@ class Blocks:
     --------
     >>> own = Blocks()
     >>> for _ in range(10_000):
-    ...     own.line(2, 10, [6, 3], 20)
+    ...     own.line(2, 10, [6, 3], 20, ("server.log", 1))
     >>> found = own.observed()
     >>> found.rounds, found.groups, found.unit
     (100000, 2500, 'log line')
@@ -152,17 +174,20 @@ class Blocks:
     length: int = 1
     lines: int = 0
     blocks: list[dict[int, list[int]]] = field(default_factory=list)  # κ → drafts, and those accepted up to 1 … κ
+    begins: list[tuple[str, int]] = field(default_factory=list)
     missing: int = 0
     offered: int = 0
     broken: int = 0
 
-    def line(self, kappa: int, drafts: int, reached: Sequence[int], drafted: int) -> None:
-        """One line: its drafts, how many accepted drafts 1 … j, and the tokens drafted."""
+    def line(self, kappa: int, drafts: int, reached: Sequence[int], drafted: int, at: tuple[str, int]) -> None:
+        """One line: its drafts, how many accepted drafts 1 … j, the tokens drafted, and where it stands."""
         if self.lines % self.length == 0:
             if len(self.blocks) == MOST_BLOCKS:
                 self.blocks = [_together(a, b) for a, b in zip(self.blocks[::2], self.blocks[1::2], strict=True)]
+                self.begins = self.begins[::2]
                 self.length *= 2
             self.blocks.append({})
+            self.begins.append(at)
         self.lines += 1
         counts = [drafts, *reached]
         if len(reached) != kappa or counts != sorted(counts, reverse=True):
@@ -187,7 +212,11 @@ class Blocks:
             kept.histogram(rounds)
         if len(kept.sizes) == 1:
             kept.unit = NO_UNIT
-        return kept.observed()
+        found = kept.observed()
+        if isinstance(found, Unknown):
+            return found
+        begins = tuple(at for block, at in zip(self.blocks, self.begins, strict=True) if block)
+        return replace(found, begins=begins[: found.groups])
 
 
 def _together(first: dict[int, list[int]], second: dict[int, list[int]]) -> dict[int, list[int]]:

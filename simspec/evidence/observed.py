@@ -16,7 +16,9 @@ Floats = NDArray[np.float64]
 REQUEST, LOG_LINE, ENGINE, INTERVAL, NO_UNIT = "request", "log line", "engine", "scrape interval", "none"
 """What may be taken as independent: requests; lines of a log, a time block each; engines between two scrapes; times
 between scrapes, of one engine each; nothing known but the rounds."""
-STRETCHES = (LOG_LINE, ENGINE, INTERVAL)
+SPAN = "span of rounds"
+"""Rounds added up along a file that holds more of them than are kept."""
+STRETCHES = (LOG_LINE, ENGINE, INTERVAL, SPAN)
 """Neighbours share requests."""
 
 
@@ -46,6 +48,10 @@ class Observed:
         tells how many tokens were drafted and not in which rounds.  Rates of deep positions are too low by that share.
     names : tuple of str, or None
         What the source calls its groups, where it names requests: two runs of the same requests are compared in pairs.
+    begins : tuple of (file, line), or None
+        Where each group begins, where a group is a line of a log, or several of them.
+    whole : Observed or None
+        All rounds added up in spans along the file, where some are left out because there are too many.
     """
 
     drafted: Ints
@@ -57,6 +63,8 @@ class Observed:
     left_out: int = 0
     missing: int = 0
     names: tuple[str, ...] | None = None
+    begins: tuple[tuple[str, int], ...] | None = None
+    whole: Observed | None = None
 
     def __post_init__(self) -> None:
         rows = len(self.drafted)
@@ -66,6 +74,8 @@ class Observed:
             raise ParameterError("rounds", "accepted is out of range; allowed: 0 ≤ accepted ≤ drafted, 1 ≤ drafted")
         if self.names is not None and len(self.names) != self.groups:
             raise ParameterError("rounds", f"{len(self.names)} names for {self.groups} groups; allowed: one for each")
+        if self.begins is not None and len(self.begins) != self.groups:
+            raise ParameterError("rounds", f"{len(self.begins)} places for {self.groups} groups; allowed: one for each")
         if rows and (self.count.min() < 1 or (self.ordered and self.count.max() > 1)):
             raise ParameterError("rounds", "count is out of range; allowed: 1 ≤ count, and 1 where rounds are in order")
 

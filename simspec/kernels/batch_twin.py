@@ -119,4 +119,5 @@ def batch_tally(form: Any, keys: np.ndarray, chunk: int, lanes: int, quota: int,
     flips, wakes = np.array([player.changes for player in players]).T
     by_step = np.concatenate([batch.steps for batch in played])[:lanes].reshape(lanes, -1, 2)
     histogram = np.sum([player.histogram for player in players], axis=0)
-    return Tally(kappa, sums, histogram, flips=flips, wakes=wakes, steps=by_step)
+    made, asked = (np.array([getattr(player, name) for player in players]) for name in ("made", "asked"))
+    return Tally(kappa, sums, histogram, flips=flips, wakes=wakes, made=made, asked=asked, steps=by_step)

@@ -53,12 +53,20 @@ class Rows:
         Next row after a rejection, after a full window.
     start : int64 array (rows,)
         Cumulative thresholds of the lane's first row.
+    on_off : int64 array (rows,), optional
+        Next row after a round without drafts; default that after a full window.
     """
 
     thresholds: np.ndarray
     on_reject: np.ndarray
     on_full: np.ndarray
     start: np.ndarray
+    on_off: np.ndarray | None = None
+
+    @property
+    def follow(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Next rows after a rejection, after a full window, after a round without drafts."""
+        return self.on_reject, self.on_full, self.on_full if self.on_off is None else self.on_off
 
     @property
     def two_state(self) -> bool:

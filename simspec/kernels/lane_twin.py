@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from simspec.kernels.forms import Drawn, Ends, FreshRow, Policy, Requests, Rows, Urn
+from simspec.kernels.lower_stale import doubled
 from simspec.kernels.policy_twin import RULE_TWINS, policy_word, row_word
 from simspec.kernels.tally import SUMS
 from simspec.kernels.words import LANES
@@ -19,6 +20,9 @@ class Lane:
     """One lane of the general loop."""
 
     def __init__(self, form: Any, keys: np.ndarray, chunk: int, lane: int, kappa: int, policy: Policy | None) -> None:
+        self.stale_rounds, self.stale = 0, 0
+        if policy is not None and policy.serving.stale:
+            self.stale_rounds, form = policy.serving.stale.rounds, doubled(form, policy.serving.stale.factor)
         self.form, self.keys, self.first_kappa, self.policy = form, keys, kappa, policy
         self.address = LANES * chunk + lane << 32
         self.offset, self.tokens = 0, 0
@@ -35,6 +39,7 @@ class Lane:
         self.longest = longest
         self.sums = dict.fromkeys(SUMS, 0)
         self.histogram = np.zeros((longest + 1, longest + 1), np.int64)
+        self.made, self.asked = np.zeros((2, longest + 1), np.int64)
 
     def _forget(self) -> None:
         """The first κ, and the state of a policy at its start."""
@@ -75,7 +80,7 @@ class Lane:
 
     def _begin(self, form: Requests | Urn, number: int) -> int:
         address = self.address + number
-        self.hits, self.examined, self.off = 0, 0, False
+        self.hits, self.examined, self.off, self.stale = 0, 0, False, 0
         if number == 0 or self.policy is None or not self.policy.keeps:
             self._forget()
         self.row = self.offset
@@ -95,9 +100,14 @@ class Lane:
         self.flips += self.kappa != self.last
         self.wakes += self.off and drafted > 0
         self.off = self.kappa == 0
+        if self.stale > 0 and drafted > 0:
+            self.stale -= 1
+        if self.off:
+            self.stale = self.stale_rounds
         self.last = self.kappa
         if isinstance(self.form, Rows):
-            self.row = int(self.form.on_full[self.row] if full else self.form.on_reject[self.row])
+            on_reject, on_full, on_off = self.form.follow
+            self.row = int((on_off if drafted == 0 else on_full if full else on_reject)[self.row])
         if isinstance(self.form, Drawn):
             law = self.form.law_after(self.row, accepted, full)
             self.row = first_above(row_word(self.keys.tolist(), self.lane, self.played) >> 32, law)
@@ -116,7 +126,8 @@ class Lane:
             return np.array(
                 [int(a) * 2**20 + (int(b) >> 32) for a, b in zip(self.form.cells, self.form.lows, strict=True)]
             )
-        row: np.ndarray = self.form.thresholds[self.row, :longest]
+        behind = len(self.form.thresholds) // 2 if self.stale > 0 else 0
+        row: np.ndarray = self.form.thresholds[self.row + behind, :longest]
         return row
 
     def _urn_run(self, word: int) -> int:
@@ -166,6 +177,8 @@ class Lane:
         for name, amount in zip(SUMS, round_, strict=True):
             self.sums[name] += int(amount)
         self.histogram[drafted, accepted] += 1
+        self.made[drafted] += 1
+        self.asked[self.kappa] += 1
 
 
 def _length(ends: Ends, keys: np.ndarray, address: int) -> int:

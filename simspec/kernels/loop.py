@@ -41,6 +41,7 @@ from simspec.kernels.passes import (
     carry,
     choose,
     count,
+    count_cuts,
     draw_next,
     draw_rows,
     draw_urn,
@@ -53,7 +54,19 @@ from simspec.kernels.passes import (
     write_down,
 )
 from simspec.kernels.policy_types import policy_type, rule_type
-from simspec.kernels.serving import BATCH, DELAY, SHARES, choose_late, count_turns, recall, wait
+from simspec.kernels.serving import (
+    BATCH,
+    DELAY,
+    FRESH,
+    SHARES,
+    STALE_ROUNDS,
+    choose_late,
+    count_turns,
+    draw_stale,
+    grow_stale,
+    recall,
+    wait,
+)
 from simspec.kernels.words import GENERATORS, LANES, next_levels, seed_generators
 
 ROUNDS = 32
@@ -61,10 +74,10 @@ ROUNDS = 32
 
 def play_rounds(
     keys, chunk, playing, quota,
-    rows, walk, on_reject, on_full, moves, start, offsets, classes, urn,
+    rows, walk, on_reject, on_full, on_off, moves, start, offsets, classes, urn,
     lengths, bits, truncate,
     kappa, policy, numbers, own, rule, figures, initial, serving,
-    sums, histogram, steps, discarded, flips, wakes, raw, marks, snaps,
+    sums, histogram, steps, drafts, discarded, flips, wakes, raw, marks, snaps,
 ):  # fmt: skip
     """Play ``quota`` rounds per lane, or requests if they have lengths; returns the rounds played in lock step.
 
@@ -78,7 +91,7 @@ def play_rounds(
         Rounds (no ``lengths`` and no ``bits``) or requests per lane.
     rows : int32 (rows, multiple of 8)
         Thresholds as levels, padded with the lowest.
-    walk, on_reject, on_full
+    walk, on_reject, on_full, on_off
         `KEEP`, `CARRY`, `ALONG` or `DRAWN`, and the next row of a carried one.
     moves : int32 (rows·(2κ + 1), multiple of 8)
         Levels of the next row of a drawn one, cumulative, as in `simspec.kernels.forms.Drawn`.
@@ -109,6 +122,8 @@ def play_rounds(
         What `simspec.kernels.tally.Tally` holds.
     steps : int64 (64, 2(κ + 1)), or no rows
         Rounds of each lane by the step of its batch, 2·largest + rejected.
+    drafts : int64 (2, 64, κ + 1)
+        Rounds of each lane by drafts made, and by κ asked for; without lanes at a fixed κ.
     discarded : int64 (64,)
         Tokens emitted past the end of a request.
     flips, wakes : int64 (64,)
@@ -131,7 +146,7 @@ def play_rounds(
     reals = np.zeros(3 * LANES, np.float64)
     memory = np.zeros((initial.size, LANES), np.float64)
     words = np.zeros(LANES, np.uint64)
-    delay = np.int64(serving[DELAY])
+    delay, stale = np.int64(serving[DELAY]), serving[STALE_ROUNDS]
     past, told = np.zeros((delay, TOLD, LANES), np.int32), np.zeros((TOLD, LANES), np.int32)
     batch, shares = np.int64(serving[BATCH]), serving[SHARES] != 0
     heard, spoken = np.zeros((1 + TOLD, LANES), np.int32), np.zeros(LANES, np.uint64)
@@ -156,6 +171,8 @@ def play_rounds(
             next_levels(state, pairs, levels)
         if urn.size > 0:
             draw_urn(lanes, levels, used, urn, numbers[3], reals)
+        elif stale > 0:
+            draw_stale(lanes, levels, used, rows, serving[FRESH])
         else:
             draw_rows(lanes, levels, used, rows)
         judge(lanes, cut)
@@ -164,10 +181,14 @@ def play_rounds(
             count_steps(lanes, batch, nowhere, steps)
         if policy != FIXED:
             count_turns(lanes)
+            if stale > 0:
+                grow_stale(lanes, stale)
+            if cut:
+                count_cuts(lanes, nowhere, drafts)
         if played < raw.shape[1]:
             record(lanes, left, raw, played)
         if walk == CARRY:
-            carry(lanes, on_full, on_reject)
+            carry(lanes, on_reject, on_full, on_off)
         elif walk == DRAWN:
             draw_next(keys, chunk, played, lanes, moves, moves.shape[0] // rows.shape[0])
         if urn.size > 0:
@@ -228,7 +249,7 @@ def play_rounds(
                 begin(keys, chunk, lane, quota - left[lane], offsets, classes, lengths, bits, lanes)
         if walk == ALONG:
             along(lanes, offsets)
-    add_up(seen, width, discarded, sums, histogram)
+    add_up(seen, width, discarded, sums, histogram, drafts)
     for lane in range(LANES):
         if lanes[HOME + lane] != nowhere:
             flips[lane], wakes[lane] = lanes[FLIPS + lane], lanes[WAKES + lane]
@@ -242,10 +263,10 @@ def kernel():
 
     i4, i8, table, whole = types.int32, types.int64, types.int32[:, ::1], types.int32[::1]
     address = (types.uint64[::1], i8, i8, i8)
-    process = (table, i8, whole, whole, table, whole, whole, whole, types.float64[::1])
+    process = (table, i8, whole, whole, whole, table, whole, whole, whole, types.float64[::1])
     ends = (whole, whole, i8)
     vector, counts = types.float64[::1], types.int64[::1]
     policy = (i4, i8, whole, policy_type(), rule_type(), vector, vector, whole)
     sums = (types.int64[:, ::1],) * 3
-    out = (*sums, counts, counts, counts, types.int32[:, :, ::1], counts, table)
+    out = (*sums, types.int64[:, :, ::1], counts, counts, counts, types.int32[:, :, ::1], counts, table)
     return njit(play_rounds, i8(*address, *process, *ends, *policy, *out))

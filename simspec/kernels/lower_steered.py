@@ -9,16 +9,20 @@ and the rejected part of a step.  The run thus knows neither κ nor policy, as e
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 
-from simspec.kernels.arithmetic import WORD, cumulative, matrix_product, threshold
-from simspec.kernels.forms import Drawn, Form, FreshRow, Steps
-from simspec.kernels.lower import form
-from simspec.model import ParameterError, Process
+from simspec.kernels.arithmetic import WORD, cumulative, matrix_product, power, threshold
+from simspec.kernels.forms import Drawn, Form, FreshRow, Rows, Steps
+from simspec.kernels.lower import chain_rates, form
+from simspec.model import Markov, ParameterError, Process
 
 CELLS_LIMIT = 8_000_000
 """Entries of the table of next states: 64 MB."""
+OFF_LIMIT = 2**14
+"""Rounds without drafts in a row over which the memory of a chain fades; what is left then stays."""
+_FORGOTTEN = 2.0**-34
 
 
 @functools.lru_cache(maxsize=4)
@@ -30,7 +34,8 @@ def steered_form(process: Process, longest: int) -> Form:
     ParameterError
         As `simspec.kernels.lower.form`, or a table of next states would be too large.
     """
-    return steered(form(process, longest), longest)
+    own = steered(form(process, longest), longest)
+    return _with_rounds_off(process, own) if isinstance(process, Markov) and isinstance(own, Rows) else own
 
 
 def steered(own: Form, longest: int) -> Form:
@@ -48,6 +53,32 @@ def _fresh(own: Steps, longest: int) -> FreshRow:
         alive = matrix_product(alive, accept)
         curve[j] = _total(alive)[0]
     return FreshRow.of(np.minimum.accumulate(curve))
+
+
+def _with_rounds_off(process: Markov, own: Rows) -> Rows:
+    """A chain over rounds without drafts, each of which moves it on by m_f − 1 steps: those of the bonus token.
+
+    Behind the rows after a rejection and after a full window stand theirs after 1, 2 … rounds off, while ρ is felt.
+    """
+    if process.steps_after_full == 1:
+        return replace(own, on_off=np.array([0, 1]))
+    alpha, fade = process.alpha, power(process.rho, process.steps_after_full - 1)
+    low, high = -alpha * power(process.rho, process.steps_after_reject), (1.0 - alpha) * process.rho * fade
+    first = [list[float](), list[float]()]
+    while max(abs(low), abs(high)) > _FORGOTTEN and len(first[0]) < OFF_LIMIT:
+        low, high = low * fade, high * fade
+        first[0].append(alpha + low)
+        first[1].append(alpha + high)
+    column, more = np.array(first).T.reshape(-1), np.empty((2 * len(first[0]), own.thresholds.shape[1]))
+    for j in range(more.shape[1]):
+        more[:, j] = column
+        column = column * chain_rates(process)[0]
+    table = np.concatenate([own.thresholds, threshold(more)])
+    rows = len(table)
+    last = 2 if fade < 0.0 else 0  # a chain that swings goes on swinging
+    on_off = np.minimum(np.arange(rows) + 2, np.arange(rows) % 2 + rows - 2)
+    on_off[rows - 2 :] -= last if rows > 2 else 0
+    return Rows(table, np.zeros(rows, np.int64), np.ones(rows, np.int64), own.start, on_off)
 
 
 def _drawn(own: Steps, longest: int) -> Drawn:

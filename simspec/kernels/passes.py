@@ -17,6 +17,7 @@ from simspec.kernels.fields import (
     POSITION,
     ROW,
     RUN,
+    STALE,
     WAKES,
 )
 from simspec.kernels.jit import njit
@@ -43,6 +44,7 @@ def begin(keys, chunk, lane, number, offsets, classes, lengths, bits, lanes):
     """Start request ``number`` of a lane; row and length from words of its own, the same ones for every κ."""
     base = aside(keys, (np.uint64(LANES * chunk + lane) << _HIGH) + np.uint64(number))
     lanes[POSITION + lane], lanes[HITS + lane], lanes[EXAMINED + lane], lanes[OFF + lane] = 0, 0, 0, 0
+    lanes[STALE + lane] = 0
     lanes[ROW + lane] = offsets[lane] + first_below(level_of(base, 0), classes)
     if bits.size == 0:
         lanes[LENGTH + lane] = lengths[lane]
@@ -122,6 +124,21 @@ def count(lanes, width, seen):
 
 
 @njit
+def count_cuts(lanes, nowhere, drafts):
+    """Rounds that draft less than κ at the end of a request: for `add_up`, by how much κ differs from drafts made."""
+    found = np.int32(0)
+    for lane in range(LANES):
+        found |= np.int32(lanes[DRAFT + lane] - lanes[DRAFTED + lane])
+    if found == 0:
+        return
+    for lane in range(LANES):
+        kappa, drafted = lanes[DRAFT + lane], lanes[DRAFTED + lane]
+        if kappa != drafted and lanes[HOME + lane] != nowhere:
+            drafts[1, lane, kappa] += 1
+            drafts[1, lane, drafted] -= 1
+
+
+@njit
 def out_of_bounds(lanes, nowhere, lowest, highest):
     """Whether an unfinished lane asks for a κ that it may not."""
     found = False
@@ -162,11 +179,12 @@ def write_down(snap, lane, width, seen, lanes, discarded):
 
 
 @njit
-def carry(lanes, on_full, on_reject):
+def carry(lanes, on_reject, on_full, on_off):
     """The next row follows from this one and from the outcome."""
     for lane in range(LANES):
         row = lanes[ROW + lane]
-        lanes[ROW + lane] = on_full[row] if lanes[FULL + lane] != 0 else on_reject[row]
+        after = on_full[row] if lanes[FULL + lane] != 0 else on_reject[row]
+        lanes[ROW + lane] = after if lanes[DRAFTED + lane] > 0 else on_off[row]
 
 
 @njit
@@ -214,8 +232,8 @@ def along(lanes, offsets):
 
 
 @njit
-def add_up(seen, width, discarded, sums, histogram):
-    """Totals by lane, in the order of `simspec.kernels.tally.SUMS`, and the histogram of the chunk."""
+def add_up(seen, width, discarded, sums, histogram, drafts):
+    """Totals by lane, in the order of `simspec.kernels.tally.SUMS`, the histogram of the chunk, and drafts by lane."""
     for lane in range(sums.shape[0]):
         total = sums[lane]
         total[7] -= discarded[lane]
@@ -225,6 +243,9 @@ def add_up(seen, width, discarded, sums, histogram):
                 if n == 0:
                     continue
                 histogram[drafted, accepted] += n
+                if drafts.shape[1] > 0:
+                    drafts[0, lane, drafted] += n
+                    drafts[1, lane, drafted] += n
                 total[0] += n
                 total[1] += n * accepted
                 total[2] += n * accepted * accepted

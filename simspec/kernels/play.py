@@ -15,6 +15,7 @@ from simspec.kernels.chain import count_chain
 from simspec.kernels.forms import Dense, Drawn, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
 from simspec.kernels.grow import count_grown
 from simspec.kernels.lower_schemes import Grown, Machine, SchemeForm, TokenPool
+from simspec.kernels.lower_stale import doubled
 from simspec.kernels.machine import count_kinds
 from simspec.kernels.policies import RULES
 from simspec.kernels.pool import count_pool
@@ -22,6 +23,7 @@ from simspec.kernels.steps import count_steps
 from simspec.kernels.tally import SUMS, AtMarks, Tally, fold
 from simspec.kernels.words import LANES
 from simspec.model import ParameterError
+from simspec.model.serving import Serving
 
 _NEVER, _ALWAYS = 0, 2**32
 _NO_LEVELS = np.zeros(0, np.int32)
@@ -171,7 +173,10 @@ def _loop(
     """Tally of a chunk by the general loop, and rounds in lock step."""
     chosen = policy or Policy(lowest=kappa, highest=kappa)
     longest = max(kappa, chosen.highest)
-    process, ends = _LOOP_ARGUMENTS[type(form)](form, chunk, lanes, longest)
+    rows, stale = form, chosen.serving.stale
+    if stale:
+        rows = doubled(form.requests(chunk, lanes, longest) if isinstance(form, Dense) else form, stale.factor)
+    process, ends = _LOOP_ARGUMENTS[type(rows)](rows, chunk, lanes, longest)
     own = policy_types.no_policy() if chosen.own is None else policy_types.own_policy(chosen.own)
     rule = policy_types.compiled_rule(RULES[chosen.rule])
     kind = fields.OWN if chosen.own is not None else fields.FIXED if policy is None else fields.HEURISTIC
@@ -181,11 +186,12 @@ def _loop(
     )
     sums, histogram = np.zeros((lanes, len(SUMS)), np.int64), np.zeros((longest + 1, longest + 1), np.int64)
     discarded, flips, wakes = np.zeros((3, LANES), np.int64)
-    conditions = chosen.serving
-    serving = np.array([conditions.delay, conditions.batch, conditions.shares_kappa], np.int32)
-    steps = np.zeros((LANES if conditions.batch > 1 else 0, 2 * (longest + 1)), np.int64)
+    serving = _conditions(chosen.serving, len(process[0]) // 2)
+    steps = np.zeros((LANES if chosen.serving.batch > 1 else 0, 2 * (longest + 1)), np.int64)
     choice = (np.int32(kappa), kind, numbers, own, rule, chosen.figures, chosen.initial, serving)
-    out = (sums, histogram, steps, discarded, flips, wakes, raw, marks, snaps)
+    steered = lanes if policy else 0
+    drafts = np.zeros((2, LANES if policy else 0, longest + 1), np.int64)
+    out = (sums, histogram, steps, drafts, discarded, flips, wakes, raw, marks, snaps)
     try:
         played = loop.kernel()(keys, chunk, lanes, quota, *process, *ends, *choice, *out)
     except Exception as error:  # only a user's own pass raises
@@ -193,17 +199,25 @@ def _loop(
     if played < 0:
         rounds = min(quota, -played) if isinstance(form, (FreshRow, Rows, Drawn)) else quota
         _play_again(form, keys, chunk, lanes, rounds, kappa, chosen, f"a κ out of bounds in round {-played}")
-    steered = lanes if policy else 0
     by_step = steps[:lanes].reshape(-1, longest + 1, 2)
-    return Tally(kappa, sums, histogram, flips=flips[:steered], wakes=wakes[:steered], steps=by_step), played
+    turns = {"flips": flips[:steered], "wakes": wakes[:steered], "made": drafts[0, :lanes], "asked": drafts[1, :lanes]}
+    return Tally(kappa, sums, histogram, steps=by_step, **turns), played
+
+
+def _conditions(serving: Serving, fresh: int) -> np.ndarray:
+    """As the loop reads them, by the entries named in `simspec.kernels.serving`."""
+    rounds = serving.stale.rounds if serving.stale else 0
+    return np.array([serving.delay, serving.batch, serving.shares_kappa, rounds, fresh], np.int32)
 
 
 def _play_again(
     form: Form, keys: np.ndarray, chunk: int, lanes: int, quota: int, kappa: int, policy: Policy, told: str
 ) -> NoReturn:  # fmt: skip
-    """Play a chunk in the twin, which names lane, round and state of what went wrong in a user's pass."""
-    from simspec.kernels import twin
+    """Play a chunk in plain Python, which names lane, round and state of what went wrong in a user's pass."""
+    from simspec.kernels import own_twin, twin
 
+    if not policy.serving.shares_kappa:
+        own_twin.find_fault(form, keys, chunk, lanes, quota, kappa, policy)
     twin.play(form, keys, chunk, lanes, quota, kappa, policy)
     raise ParameterError("policy", f"policy fails compiled and not in plain Python ({told}); chunk {chunk}")
 
@@ -239,8 +253,8 @@ def _row_arguments(
     thresholds: np.ndarray, walk: int, start: np.ndarray = _NO_LEVELS, follow: Any = None, offsets: np.ndarray = _HOME,
     classes: np.ndarray = _NO_LEVELS, moves: np.ndarray = _NO_MOVES,
 ) -> tuple[Any, ...]:  # fmt: skip
-    on_reject, on_full = (np.ascontiguousarray(x, np.int32) for x in follow or (_NO_LEVELS, _NO_LEVELS))
-    return padded_levels(thresholds, _NEVER), walk, on_reject, on_full, moves, start, offsets, classes, _NO_URN
+    following = (np.ascontiguousarray(rows, np.int32) for rows in follow or (_NO_LEVELS,) * 3)
+    return padded_levels(thresholds, _NEVER), walk, *following, moves, start, offsets, classes, _NO_URN
 
 
 _ENDLESS = (_NO_LEVELS, _NO_LEVELS, 0)
@@ -253,7 +267,7 @@ def _fresh(form: FreshRow, chunk: int, lanes: int, longest: int) -> Any:
 
 def _carried(form: Rows, chunk: int, lanes: int, longest: int) -> Any:
     start = levels(form.start[:-1])
-    return _row_arguments(form.thresholds, fields.CARRY, start, (form.on_reject, form.on_full)), _ENDLESS
+    return _row_arguments(form.thresholds, fields.CARRY, start, form.follow), _ENDLESS
 
 
 def _drawn(form: Drawn, chunk: int, lanes: int, longest: int) -> Any:

@@ -28,6 +28,9 @@ class Tally:
         Rounds that asked for another κ than the round before; empty where κ never changes.
     wakes : int64 array (lanes,)
         Rounds that drafted in a request whose last round had κ = 0; likewise.
+    made, asked : int64 array (lanes, kappa + 1)
+        Rounds by drafts made, and by κ asked for, which is more where the end of a request cuts a draft; no rows where
+        κ never changes.
     steps : int64 array (lanes, kappa + 1, 2)
         Rounds of each lane by the step that its batch made: most drafts of any lane, and whether any lane rejected; no
         rows where requests are served alone.
@@ -38,6 +41,8 @@ class Tally:
     histogram: np.ndarray
     flips: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), kw_only=True)
     wakes: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), kw_only=True)
+    made: np.ndarray = field(default_factory=lambda: np.zeros((0, 1), np.int64), kw_only=True)
+    asked: np.ndarray = field(default_factory=lambda: np.zeros((0, 1), np.int64), kw_only=True)
     steps: np.ndarray = field(default_factory=lambda: np.zeros((0, 1, 2), np.int64), kw_only=True)
 
     def total(self, name: str) -> int:

@@ -165,13 +165,15 @@ def play(
     longest = max(kappa, policy.highest) if policy else kappa
     sums, histogram = np.zeros((lanes, len(SUMS)), np.int64), np.zeros((longest + 1, longest + 1), np.int64)
     flips, wakes = np.zeros((2, lanes if policy else 0), np.int64)
+    made, asked = np.zeros((2, lanes if policy else 0, longest + 1), np.int64)
     for lane in range(lanes):
         player = Lane(form, keys, chunk, lane, kappa, policy)
         player.play_on(0, length)
         sums[lane] = [player.sums[name] for name in SUMS]
         histogram += player.histogram
         flips[lane:][:1], wakes[lane:][:1] = player.flips, player.wakes
-    return Tally(kappa, sums, histogram, flips=flips, wakes=wakes)
+        made[lane:][:1], asked[lane:][:1] = player.made, player.asked
+    return Tally(kappa, sums, histogram, flips=flips, wakes=wakes, made=made, asked=asked)
 
 
 def steered_rounds(

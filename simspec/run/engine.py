@@ -167,8 +167,8 @@ def join(parts: Sequence[Tally]) -> Tally:
     if kinds:
         return join_kinds(kinds)
     histogram = np.sum([t.histogram for t in parts], axis=0)
-    flips, wakes = (np.concatenate([getattr(t, name) for t in parts]) for name in ("flips", "wakes"))
-    return Tally(parts[0].kappa, np.concatenate([t.sums for t in parts]), histogram, flips=flips, wakes=wakes)
+    by_lane = {name: np.concatenate([getattr(t, name) for t in parts]) for name in ("flips", "wakes", "made", "asked")}
+    return Tally(parts[0].kappa, np.concatenate([t.sums for t in parts]), histogram, **by_lane)
 
 
 def merge(parts: Sequence[Sequence[Tally]]) -> Sequence[Tally]:

@@ -64,7 +64,7 @@ def carried_window(process: Markov, kappa: int) -> WindowLaw:
     """
     full = window_start_full(process, kappa)
     start = np.array([1.0 - full, full])
-    reach = start @ survival_by_start(process, kappa)
+    reach = start @ _survival_by_start(process, kappa)
     # the first draft is always examined, each other one when all before it were accepted
     examined = 1.0 + float(reach[:-1].sum()) if kappa else 0.0
     return law_of_window(start @ _pmf_by_start(process, kappa), mean_examined=examined)
@@ -79,7 +79,7 @@ def carried_sweep(process: Markov, kappa_max: int) -> Sweep:
     array([1.    , 1.7   , 2.1495, 2.4554, 2.6718])
     """
     full = _start_full(process, kappa_max)
-    accepted = np.cumsum(survival_by_start(process, kappa_max), axis=1)
+    accepted = np.cumsum(_survival_by_start(process, kappa_max), axis=1)
     return Sweep(
         mean_tokens=np.concatenate(([1.0], 1.0 + (1.0 - full) * accepted[0] + full * accepted[1])),
         mean_drafted=np.arange(kappa_max + 1.0),
@@ -120,15 +120,8 @@ def _first_accepted(process: Markov) -> tuple[float, float]:
     return min(max(after_reject, 0.0), 1.0), min(max(after_full, 0.0), 1.0)
 
 
-def survival_by_start(process: Markov, kappa: int) -> FloatArray:
-    """S_1 … S_κ, row 0 after a rejection, row 1 after a full window.
-
-    Examples
-    --------
-    >>> survival_by_start(Markov(alpha=0.5, rho=0.5, start="carry"), 2)
-    array([[0.25  , 0.1875],
-           [0.75  , 0.5625]])
-    """
+def _survival_by_start(process: Markov, kappa: int) -> FloatArray:
+    """S_1 … S_κ, row 0 after a rejection, row 1 after a full window."""
     return np.outer(_first_accepted(process), np.power(stay_accepted(process), np.arange(0.0, kappa)))
 
 
@@ -136,14 +129,14 @@ def _pmf_by_start(process: Markov, kappa: int) -> FloatArray:
     """P(A = j), row 0 after a rejection, row 1 after a full window; products only, so nothing cancels near α = 1."""
     if kappa == 0:
         return np.ones((2, 1))
-    survival = survival_by_start(process, kappa)
+    survival = _survival_by_start(process, kappa)
     first = 1.0 - np.array([_first_accepted(process)]).T
     return np.hstack([first, survival[:, :-1] * (1.0 - stay_accepted(process)), survival[:, -1:]])
 
 
 def _start_full(process: Markov, kappa_max: int) -> FloatArray:
     """π_F at κ = 1 … kappa_max: flow R → F over the sum of the flows R → F and F → R."""
-    survival = survival_by_start(process, kappa_max)
+    survival = _survival_by_start(process, kappa_max)
     rejects = np.cumsum(_pmf_by_start(process, kappa_max)[1, :-1])
     with np.errstate(invalid="ignore"):  # 0/0: neither state is ever left, there is no long run
         return np.asarray(survival[0] / (rejects + survival[0]), dtype=np.float64)

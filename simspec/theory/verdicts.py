@@ -13,13 +13,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from simspec.model.chains import Hmm
 from simspec.model.drift import Drift
 from simspec.model.errors import ParameterError
 from simspec.model.markov import Markov
 from simspec.model.mixture import BetaMixture, DiscreteMixture
 from simspec.model.process import Process
 from simspec.model.rows import RowProcess
-from simspec.theory.carried import survival_by_start, window_start_full
+from simspec.theory.fresh import stay_accepted
 from simspec.theory.hidden import bonus_move, hmm_chain, token_draft_chain
 from simspec.theory.lanes import DraftChain, window_start_law
 from simspec.theory.law import FloatArray
@@ -169,12 +170,6 @@ def _fresh(process: Process, longest: int | None) -> Verdicts:
     return ByRow(survival_curve(process, length)[None, :], (0,), (0,), np.ones(1))
 
 
-def _carried(process: Markov, longest: int | None) -> Verdicts:
-    """Row 0 after a rejection, row 1 after a full window, one without drafts included."""
-    full = window_start_full(process, _needed(process, longest))
-    return ByRow(survival_by_start(process, KAPPA_LIMIT), (0, 0), (1, 1), np.array([1.0 - full, full]))
-
-
 def _of_user(process: RowProcess, longest: int) -> Verdicts:
     table = process.checked_rows(longest)
     curves = np.array(table.survival, dtype=np.float64).reshape(len(table.survival), longest)
@@ -199,6 +194,19 @@ def _of_chain(chain: Callable[[Any], DraftChain]) -> Callable[[Any, int | None],
         return ByState(own, bonus_move(process), start)
 
     return made
+
+
+def _carried(process: Markov, longest: int | None) -> Verdicts:
+    """The state is the verdict that the next draft would get; a round without drafts moves it on by the bonus token."""
+    stay, rise = stay_accepted(process), min(max(process.alpha * (1.0 - process.rho), 0.0), 1.0)
+    outcomes = Hmm(
+        P=((stay, 1.0 - stay), (rise, 1.0 - rise)),
+        alphas=(1.0, 0.0),
+        start="carry",
+        steps_after_reject=process.steps_after_reject,
+        steps_after_full=process.steps_after_full,
+    )
+    return _of_chain(hmm_chain)(outcomes, _needed(process, longest))
 
 
 _HIDDEN: dict[tuple[str, str], Callable[[Any, int | None], Verdicts]] = {

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from writers import Truth, sglang_decode, trtllm_iteration, vllm_current
 
 import simspec
 from simspec.cli.main import main
@@ -47,7 +48,7 @@ def test_json_and_python_agree(tmp_path, capsys):
     assert said == json.loads(json.dumps(own.to_dict()))
     (change,) = said["changes"]
     assert change["interval"][0] <= 2001 <= change["interval"][1]
-    assert change["round"] == said["stretches"][1]["from"] == own.changes[0].unit + 1
+    assert change["round"] == said["stretches"][1]["from"]["round"] == own.changes[0].unit + 1
     assert change["mean_kappa_before"] == change["mean_kappa_after"] == 5
     assert sum(part["rounds"] for part in said["stretches"]) == said["rounds"] == 4000
     assert said["worth"] is None
@@ -131,3 +132,97 @@ def test_without_river_the_extra_is_named_before_anything_is_read(tmp_path, caps
     assert capsys.readouterr().err == (
         "simspec drift finds changes with river, which is missing; pip install 'simspec[drift]'\n"
     )
+
+
+def log_of(folder, parts, name="server.log"):
+    """A vLLM log: a statistics line of so many rounds each, between lines that say nothing of it."""
+    rng = np.random.default_rng(3)
+    out = []
+    for alpha, kappa, lines in parts:
+        for _ in range(lines):
+            far = np.minimum(rng.geometric(1.0 - alpha, int(rng.integers(40, 200))) - 1, kappa)
+            histogram = tuple(np.bincount(far, minlength=kappa + 1).tolist())
+            out += ["INFO: 127.0.0.1 - POST /v1/completions 200 OK", vllm_current(Truth(histogram))]
+    file = folder / name
+    file.write_text("\n".join(out) + "\n")
+    return file
+
+
+def test_a_log_names_the_line_and_kappa_that_moved_before(tmp_path, capsys):
+    file = log_of(tmp_path, [(0.8, 3, 60), (0.8, 5, 60), (0.65, 5, 80)])
+    assert main(["drift", str(file), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    (change,) = said["changes"]
+    assert change["file"] == "server.log"
+    assert abs(change["line"] - 242) <= 4
+    assert [(run["line"], run["kappa"]) for run in said["kappa_from"]] == [(2, 3.0), (122, 5.0)]
+    assert main(["drift", str(file)]) == 0
+    out = words(capsys)
+    assert f"at server.log:{change['line']}" in out
+    assert "κ was 3 from server.log:2 on, 5 from server.log:122 on" in out
+
+
+def test_pieces_of_a_log_are_one(tmp_path):
+    first, second = (log_of(tmp_path, [(alpha, 4, 60)], f"{alpha}.log") for alpha in (0.8, 0.6))
+    (change,) = simspec.drift(first, second).to_dict()["changes"]
+    assert (change["file"], change["line"]) == ("0.6.log", 2)
+
+
+def test_rounds_beyond_those_kept_one_by_one_are_looked_at(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("simspec.evidence.gather.MOST_KEPT", 5_000)
+    file = table(tmp_path, np.repeat([0.8, 0.7], 30_000), request=np.repeat(np.arange(600), 100))
+    assert simspec.fit(file)[0].observed.rounds == 5_000
+    (change,) = simspec.drift(file).to_dict()["changes"]
+    assert abs(change["round"] - 30_001) <= 1024
+    assert main(["drift", str(file)]) == 0
+    assert "rounds are more than are kept one by one" in words(capsys)
+
+
+def batches(rng, alpha, kappa, rounds):
+    """Drafts accepted in so many rounds together."""
+    return int(np.minimum(rng.geometric(1.0 - alpha, rounds) - 1, kappa).sum())
+
+
+def sglang_log(folder, rates, kappa=4, rated=True):
+    rng = np.random.default_rng(4)
+    lines = []
+    for alpha in rates:
+        running = int(rng.integers(1, 9))
+        length = 1 + batches(rng, alpha, kappa, 40 * running) / (40 * running)
+        lines.append(sglang_decode(length, (length - 1) / kappa if rated else None, running))
+    file = folder / "sglang.log"
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+def test_sglang_lines_are_weighed_as_means(tmp_path, capsys):
+    file = sglang_log(tmp_path, np.repeat([0.8, 0.65], 150))
+    own = simspec.drift(file, costs={"c_d": 0.1})
+    (change,) = own.to_dict()["changes"]
+    assert abs(change["line"] - 151) <= 3
+    assert [part.alpha for part in own.stretches] == pytest.approx([0.8, 0.65], abs=0.015)
+    assert own.worth.kappas[0] > own.worth.kappas[1]
+    assert main(["drift", str(file)]) == 0
+    assert "α of a line is that of i.i.d. drafts with the mean it prints" in words(capsys)
+    assert not simspec.drift(sglang_log(tmp_path, np.full(300, 0.7))).changes
+
+
+def test_sglang_lines_without_a_rate_need_kappa(tmp_path, capsys):
+    file = sglang_log(tmp_path, np.repeat([0.8, 0.6], 100), rated=False)
+    assert main(["drift", str(file)]) == 2
+    assert "at which κ? the source does not say; give --kappa" in capsys.readouterr().err
+    assert len(simspec.drift(file, kappa=4).changes) == 1
+
+
+def test_tensorrt_iterations(tmp_path, capsys):
+    rng = np.random.default_rng(6)
+    parts = [(0.8, 3)] * 300 + [(0.8, 5)] * 300 + [(0.6, 5)] * 300
+    rows = [trtllm_iteration(i, 16, kappa, batches(rng, alpha, kappa, 16)) for i, (alpha, kappa) in enumerate(parts)]
+    file = tmp_path / "iterations.json"
+    file.write_text("\n".join(rows) + "\n")
+    said = simspec.drift(file).to_dict()
+    (change,) = said["changes"]
+    assert abs(change["line"] - 601) <= 15
+    assert [run["kappa"] for run in said["kappa_from"]] == [3.0, 5.0]
+    assert main(["drift", str(file), "--draft-cost", "0.1"]) == 0
+    assert "κ cannot be weighed" in words(capsys)

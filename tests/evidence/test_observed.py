@@ -279,7 +279,7 @@ def test_counts_that_rise_give_no_rounds():
     kept = pooled([(2, 10, [5, 6], 20), (2, 10, [5, 4], 20)])
     assert (kept.rounds, kept.left_out) == (10, 10)
     blocks = Blocks()
-    blocks.line(2, 10, [5, 6], 20)
+    blocks.line(2, 10, [5, 6], 20, ("server.log", 1))
     assert isinstance(blocks.observed(), Unknown)
 
 

@@ -39,7 +39,7 @@ PROCESSES = [
 
 
 def assert_same(fast, slow):
-    for name in ("histogram", "sums", "flips", "wakes", "steps"):
+    for name in ("histogram", "sums", "flips", "wakes", "made", "asked", "steps"):
         assert (getattr(fast, name) == getattr(slow, name)).all(), name
 
 

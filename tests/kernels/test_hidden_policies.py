@@ -8,7 +8,7 @@ from policy_cases import CASES
 from simspec.kernels import lower, play, policy_twin, twin
 from simspec.kernels.forms import Drawn, FreshRow, Steps
 from simspec.kernels.lower_policies import policy_form
-from simspec.kernels.lower_steered import steered, steered_form
+from simspec.kernels.lower_steered import OFF_LIMIT, steered, steered_form
 from simspec.kernels.words import LANES, row_word, stream_keys
 from simspec.model import GaussianCopulaAr1, Hmm, Iid, Markov, ParameterError, TokenChain
 from simspec.model.policies import Schedule
@@ -103,6 +103,35 @@ def test_what_has_a_law_when_it_starts_is_left_alone():
         assert steered(form, 5) is form
     assert {type(steered_form(process, 5)) for process in CARRIED.values()} == {Drawn}
     assert {type(steered_form(process, 5)) for process in FRESH.values()} == {FreshRow}
+
+
+@pytest.mark.parametrize(("rho", "full"), [(0.3, 1), (0.5, 2), (-0.4, 2), (-0.4, 3), (0.0, 2), (0.97, 4)])
+def test_rows_over_rounds_off_are_those_of_the_chain(rho, full):
+    """First drafts after a rejection and after a full window, then n rounds off; rows of a fixed κ stay in front."""
+    alpha = 0.6
+    process = Markov(alpha=alpha, rho=rho, start="carry", steps_after_reject=2, steps_after_full=full)
+    plain, rows = lower.form(process, 3), steered_form(process, 3)
+    assert (rows.thresholds[:2] == plain.thresholds).all()
+    assert rows.start.tolist() == plain.start.tolist()
+    assert (rows.on_reject.any(), rows.on_full.all()) == (False, True)
+    here = [0, 1]
+    for off in range(60):
+        left = rho ** (off * (full - 1))
+        due = [alpha - alpha * rho**2 * left, alpha + (1 - alpha) * rho**full * left]
+        assert rows.thresholds[here, 0] / 2**32 == pytest.approx(due, abs=1e-9)
+        assert rows.thresholds[here, 2] / 2**32 == pytest.approx(
+            np.array(due) * (alpha + rho * (1 - alpha)) ** 2, abs=1e-9
+        )
+        here = [int(rows.on_off[row]) for row in here]
+
+
+def test_a_chain_that_never_forgets_swings_on():
+    process = Markov(alpha=0.5, rho=-1.0, start="carry", steps_after_full=2)
+    rows = steered_form(process, 2)
+    assert len(rows.thresholds) == 2 * (OFF_LIMIT + 1)
+    last = len(rows.thresholds) - 2
+    assert rows.on_off[last:].tolist() == [last - 2, last - 1]
+    assert rows.thresholds[[last, last + 1], 0].tolist() != rows.thresholds[[last - 2, last - 1], 0].tolist()
 
 
 def test_a_table_for_other_lengths_is_refused():

@@ -30,6 +30,10 @@ def assert_same(fast, slow):
     assert (fast.histogram == slow.histogram).all()
     assert (fast.sums == slow.sums).all()
     assert (fast.flips == slow.flips).all()
+    assert (fast.made == slow.made).all()
+    assert (fast.asked == slow.asked).all()
+    assert (fast.made.sum(axis=0) == fast.histogram.sum(axis=1)).all()
+    assert (fast.asked.sum(axis=1) == fast.column("n")).all()
 
 
 @pytest.mark.parametrize("process", PROCESSES, ids=str)

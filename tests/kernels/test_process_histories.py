@@ -60,6 +60,9 @@ PROCESSES = {
     "position": Position(alphas=(0.9, 1.0, 0.3, 0.8)),
     "markov": Markov(alpha=0.7, rho=0.3),
     "markov, carried": Markov(alpha=0.7, rho=0.3, start="carry"),
+    "markov, by position": Markov(alpha=0.6, rho=0.5, start="carry", steps_after_reject=2, steps_after_full=2),
+    "markov, swings": Markov(alpha=0.5, rho=-1.0, start="carry", steps_after_full=2),
+    "markov, slow": Markov(alpha=0.6, rho=0.9, start="carry", steps_after_full=3),
     "discrete": DiscreteMixture(**HALVES),
     "beta": BetaMixture(alpha=0.7, rho=0.2),
     "copula": GaussianCopulaAr1(alpha=0.7, rho=0.4),
@@ -158,6 +161,8 @@ OTHERS = {
     "tokens": TokenChain(target=TARGET, draft=(DRAFT[0], DRAFT[1], (0.05, 0.42, 0.53))),
     "copula": GaussianCopulaAr1(alpha=0.7, rho=0.3),
     "markov, carried": Markov(alpha=0.7, rho=0.3),
+    "markov, by position": Markov(alpha=0.6, rho=0.5, start="carry", steps_after_reject=2),
+    "markov, slow": Markov(alpha=0.6, rho=0.9, start="carry", steps_after_full=2),
     "request of two": Drift(alpha_start=0.55, alpha_end=0.55, tokens=10),
     "request of beta": BetaMixture(alpha=0.7, rho=0.2, request_tokens=8),
 }

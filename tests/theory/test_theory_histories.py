@@ -199,18 +199,38 @@ def test_histories_of_hidden_states_path_by_path(name):
         assert own[history] == pytest.approx(chance, abs=1e-12)
 
 
-def test_a_hidden_markov_chain_on_its_own_outcomes_is_the_carried_chain():
-    """State = verdict: two ways to the same law as long as every round drafts."""
-    alpha, rho = 0.7, 0.3
-    stay, rise = alpha + rho * (1 - alpha), alpha * (1 - rho)
-    hidden = Hmm(P=((stay, 1 - stay), (rise, 1 - rise)), alphas=(1.0, 0.0), start="carry")
-    chain = Markov(alpha=alpha, rho=rho, start="carry")
+class TwoRows(RowProcess):
+    """A carried chain as rows, one after a rejection and one after a full window: how it is simulated."""
+
+    type: str = "two_rows"
+
+    def rows(self, kappa):
+        return RowTable(
+            [[first * 0.79**j for j in range(kappa)] for first in (0.7 * 0.7, 0.7 + 0.3 * 0.3)], (0, 0), (1, 1)
+        )
+
+
+def test_a_carried_chain_is_two_rows_where_every_round_drafts():
+    chain = Markov(alpha=0.7, rho=0.3, start="carry")
 
     def rule(rounds):
         return 1 + sum(a for _, a in rounds) % 3
 
-    one, other = (theory.enumerate_policy(process, rule, COST, rounds=4, longest=3) for process in (hidden, chain))
-    assert one.expected_counts == pytest.approx(other.expected_counts, abs=1e-12)
+    one, other = (theory.enumerate_policy(process, rule, COST, rounds=4, longest=3) for process in (chain, TwoRows()))
+    assert listed(one) == pytest.approx(listed(other), abs=1e-13)
+
+
+@pytest.mark.parametrize(("reject", "full"), [(1, 1), (2, 2), (1, 3)])
+def test_rounds_off_leave_a_chain_where_it_is_or_move_it_on(reject, full):
+    """First draft after a rejection and n rounds off: α(1 − ρ^(m_r + n(m_f − 1))), by hand."""
+    chain = Markov(alpha=0.7, rho=-0.4, start="carry", steps_after_reject=reject, steps_after_full=full)
+    for off in (0, 1, 2):
+        found = theory.enumerate_policy(
+            chain, lambda rounds, off=off: 0 if 1 <= len(rounds) <= off else 1, COST, rounds=off + 2, longest=1
+        )
+        after = [(h, c) for h, c in listed(found).items() if h[0] == (1, 0)]
+        again = sum(c for h, c in after if h[-1] == (1, 1)) / sum(c for _, c in after)
+        assert again == pytest.approx(0.7 * (1.0 - (-0.4) ** (reject + off * (full - 1))))
 
 
 @pytest.mark.parametrize("name", ["survival", "position", "markov", "discrete", "beta", "copula", "hmm"])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simspec.advice.drift.worth import MOST
+from simspec.advice.drift.worth import MOST, Worth
+from simspec.evidence.changes.course import ROUND
 from simspec.evidence.changes.detect import DETECTORS, Change
 from simspec.evidence.changes.stretches import Stretch, kappa_runs
 from simspec.evidence.source import WARNINGS
@@ -14,7 +16,7 @@ from simspec.text import bullets, clean, kappa_set, number, plural, table, wrapp
 if TYPE_CHECKING:
     from simspec.advice.drift.answer import DriftAnswer
 
-_ROWS = 20
+_ROWS, _LETTERS = 20, 40
 _SAID = 3
 """Changes that are told in sentences; the table has all."""
 _TOLD = ("BATCH_CHANGES_IN_LOG", "COUNTER_RESET", "MIXED_DRAFTERS", "MULTI_ENGINE_POOLING", "TREE_DRAFTER")
@@ -61,26 +63,49 @@ def _rate(own: DriftAnswer, stretch: Stretch) -> float:
 
 
 def _place(own: DriftAnswer, unit: int) -> str:
-    names = own.source_names
-    name = f" ({clean(names[unit])[:40]})" if names is not None else ""
-    return f"{own.course.unit} {unit + 1:,}{name}"
+    """A place in words: a line of the file, a request, or a round."""
+    course = own.course
+    if course.begins is not None:
+        return ":".join(map(str, _line(own, unit)))
+    if course.names is not None:
+        return f"{course.unit} {unit + 1:,} ({clean(course.names[unit])[:_LETTERS]})"
+    return f"{course.unit} {_number(own, unit):,}"
+
+
+def _line(own: DriftAnswer, unit: int) -> tuple[str, int]:
+    assert own.course.begins is not None
+    file, line = own.course.begins[unit]
+    return clean(Path(file).name), line
+
+
+def _number(own: DriftAnswer, unit: int) -> int:
+    """What a unit is called where it has no name: its round, its line, or its own number."""
+    if own.course.begins is not None:
+        return _line(own, unit)[1]
+    return own.course.round_at(unit) if own.course.unit == ROUND else unit + 1
 
 
 def _between(own: DriftAnswer, change: Change) -> str:
     if change.low == change.high:
         return ""
-    return f", between {change.low + 1:,} and {change.high + 1:,} if it came at once"
+    return f", between {_number(own, change.low):,} and {_number(own, change.high):,} if it came at once"
 
 
 def _kappa(own: DriftAnswer, *stretches: int) -> str:
     """What κ did."""
     sets = {own.kappas[i] for i in stretches}
     if len(sets) == 1 and len(own.kappas[stretches[0]]) == 1:
-        return f"κ stays at {own.kappas[stretches[0]][0]}"
+        return f"κ stays at {own.kappas[stretches[0]][0]:g}"
     means = [own.stretches[i].mean_kappa for i in stretches]
     if len(means) == 1:
-        return f"κ = {kappa_set(own.kappas[stretches[0]])}, {means[0]:.2f} in the mean"
+        return f"κ = {_set(own.kappas[stretches[0]])}, {means[0]:.2f} in the mean"
     return f"κ goes from {means[0]:.2f} to {means[1]:.2f} in the mean"
+
+
+def _set(kappas: tuple[float, ...]) -> str:
+    if all(kappa == int(kappa) for kappa in kappas):
+        return kappa_set([int(kappa) for kappa in kappas])
+    return f"{kappas[0]:.2f} to {kappas[-1]:.2f}"
 
 
 def _kappa_by_itself(own: DriftAnswer) -> str:
@@ -90,21 +115,28 @@ def _kappa_by_itself(own: DriftAnswer) -> str:
     runs = kappa_runs(own.course)
     if runs is None:
         return "κ moves along the whole log"
-    said = [f"{kappa:g} from {own.course.unit} {first + 1:,} on" for first, kappa in runs]
+    said = [f"{kappa:g} from {_place(own, first)} on" for first, kappa in runs]
     return f"κ was {', '.join(said)}"
 
 
 def _table(own: DriftAnswer) -> str:
-    head = [f"from–to ({own.course.unit}s)", "rounds", "examined", "α", f"{own.level:.0%} interval"]
+    head = [
+        f"from {'line' if own.course.begins is not None else own.course.unit}",
+        "rounds",
+        "examined",
+        "α",
+        f"{own.level:.0%} interval",
+    ]
     head += [] if own.one_kappa else ["α same positions"]
-    head += ["κ", "mean κ"] + ([] if own.worth is None else ["best κ", "speed-up"])
+    head += ["κ", "mean κ"] + (["best κ", "speed-up"] * isinstance(own.worth, Worth))
     rows = []
     for i, part in enumerate(own.stretches):
-        row = [f"{part.first + 1:,}–{part.end:,}", f"{part.rounds:,}", f"{part.examined:,}", number(part.alpha, 3)]
+        row = [f"{_number(own, part.first):,}", f"{part.rounds:,}", f"{part.examined:,}", number(part.alpha, 3)]
         row.append(f"[{part.interval[0]:.3f}, {part.interval[1]:.3f}]")
         row += [] if own.one_kappa else [number(part.alpha_same, 3)]
-        row += [kappa_set(own.kappas[i]), number(part.mean_kappa, 2)]
-        row += [] if own.worth is None else [str(own.worth.kappas[i]), f"{own.worth.speedups[i]:.2f}x"]
+        row += [_set(own.kappas[i]), number(part.mean_kappa, 2)]
+        if isinstance(own.worth, Worth):
+            row += [str(own.worth.kappas[i] or "off"), f"{own.worth.speedups[i]:.2f}x"]
         rows.append(row)
     return table(head, rows, _ROWS)
 
@@ -114,14 +146,14 @@ def _monitor(own: DriftAnswer) -> str:
     if not own.changes:
         return ""
     first, name = own.changes[0], DETECTORS[own.detector].name
-    late = own.rounds_before(first.told) - own.rounds_before(first.unit)
+    late = own.course.round_at(first.told) - own.course.round_at(first.unit)
     return f"a monitor that reads along (river's {name}) would have told of the first change {late:,} rounds later"
 
 
 def _worth(own: DriftAnswer) -> str:
     worth = own.worth
-    if worth is None:
-        return ""
+    if not isinstance(worth, Worth):
+        return worth or ""
     if not own.changes:
         return (
             f"best κ {worth.fixed or 'off'} throughout, {worth.speedup_fixed:.2f}x: nothing asks for another on the way"
@@ -170,23 +202,19 @@ def _next(own: DriftAnswer) -> str:
 
 def to_dict(own: DriftAnswer) -> dict[str, Any]:
     """The answer as JSON has it."""
-    names, runs = own.source_names, kappa_runs(own.course)
-    changes = []
-    for i, change in enumerate(own.changes):
-        before, after = own.stretches[i], own.stretches[i + 1]
-        changes.append(
-            {
-                own.course.unit.replace(" ", "_"): change.unit + 1,
-                "name": None if names is None else names[change.unit],
-                "interval": [change.low + 1, change.high + 1],
-                "round": own.rounds_before(change.unit) + 1,
-                "told_after_rounds": own.rounds_before(change.told) - own.rounds_before(change.unit),
-                "alpha_before": _rate(own, before),
-                "alpha_after": _rate(own, after),
-                "mean_kappa_before": before.mean_kappa,
-                "mean_kappa_after": after.mean_kappa,
-            }
-        )
+    runs = kappa_runs(own.course)
+    changes = [
+        {
+            **_at(own, change.unit),
+            "interval": [own.course.round_at(change.low), own.course.round_at(change.high)],
+            "told_after_rounds": own.course.round_at(change.told) - own.course.round_at(change.unit),
+            "alpha_before": _rate(own, before),
+            "alpha_after": _rate(own, after),
+            "mean_kappa_before": before.mean_kappa,
+            "mean_kappa_after": after.mean_kappa,
+        }
+        for change, (before, after) in zip(own.changes, itertools.pairwise(own.stretches), strict=True)
+    ]
     return {
         "files": [Path(file).name for file in own.source.files],
         "shape": own.source.shape,
@@ -198,19 +226,29 @@ def to_dict(own: DriftAnswer) -> dict[str, Any]:
         "rounds_per_block": own.blocks.rounds,
         "blocks": len(own.blocks.values),
         "design_effect": own.blocks.design,
-        "kappa_from": None if runs is None else [[first + 1, kappa] for first, kappa in runs],
+        "kappa_from": None if runs is None else [_at(own, first) | {"kappa": kappa} for first, kappa in runs],
         "changes": changes,
         "stretches": [_stretch(own, i) for i in range(len(own.stretches))],
-        "worth": None if own.worth is None else {**vars(own.worth), "gain": own.worth.gain},
+        "worth": {**vars(own.worth), "gain": own.worth.gain} if isinstance(own.worth, Worth) else None,
+        "reasons": {"worth": own.worth} if isinstance(own.worth, str) else {},
         "notes": _notes(own),
     }
+
+
+def _at(own: DriftAnswer, unit: int) -> dict[str, Any]:
+    """A place as JSON has it: its round, and what else it is called."""
+    course, out = own.course, {"round": own.course.round_at(unit)}
+    if course.begins is not None:
+        return out | dict(zip(("file", "line"), _line(own, unit), strict=True))
+    if course.names is not None:
+        return out | {course.unit: unit + 1, "name": course.names[unit]}
+    return out if course.unit == ROUND else out | {course.unit.replace(" ", "_"): unit + 1}
 
 
 def _stretch(own: DriftAnswer, i: int) -> dict[str, Any]:
     part = own.stretches[i]
     return {
-        "from": part.first + 1,
-        "to": part.end,
+        "from": _at(own, part.first),
         "rounds": part.rounds,
         "examined": part.examined,
         "accepted": part.accepted,

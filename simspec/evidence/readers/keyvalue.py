@@ -75,7 +75,8 @@ class KeyValue(LineReader):
         self.rows.append(row)
         self.counts.add(Counts(kappa or 0, drafts, drafted, accepted, reached or []))
         if reached is not None and kappa and drafts:
-            self.blocks.line(kappa, drafts, reached + [0] * (kappa - len(reached)), drafted)
+            whole, at = reached + [0] * (kappa - len(reached)), (place.file, place.number)
+            self.blocks.line(kappa, drafts, whole, drafted, at)
         if reached is None:
             self.without["reached"] = "a line has no accepted_at_position"
         if kappa is None:

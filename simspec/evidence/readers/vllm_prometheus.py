@@ -156,14 +156,14 @@ class VllmPrometheus(LineReader):
             before = None
         counts = now.since(before)
         if self.scrapes:
-            self._add(name, counts)
+            self._add(name, counts, (place.file, place.number))
         self._check(counts, place)
         return counts
 
-    def _add(self, name: str, counts: Counts) -> None:
+    def _add(self, name: str, counts: Counts, at: tuple[str, int]) -> None:
         self.totals.setdefault(name, {}).setdefault(counts.kappa, Counts(counts.kappa)).add(counts)
         if counts.kappa and counts.drafts:
-            self.blocks.line(counts.kappa, counts.drafts, counts.reached, counts.draft_tokens)
+            self.blocks.line(counts.kappa, counts.drafts, counts.reached, counts.draft_tokens, at)
 
     def _check(self, counts: Counts, place: Place) -> None:
         own, kappa, reached = self.source, counts.kappa, counts.reached
@@ -200,7 +200,7 @@ class VllmPrometheus(LineReader):
             own.body["deltas_left_out"] = self.left_out
         if not self.totals:
             for name, engine in self.last.items():
-                self._add(name, engine.since(None))
+                self._add(name, engine.since(None), (self.places[-1].file, self.places[-1].number))
             own.ambiguous.append("one scrape alone holds the lifetime: warm-up and every past κ are in it")
         own.body["engines"] = {name: self._total(parts.values()) for name, parts in self.totals.items()}
         parts = [part for engine in self.totals.values() for part in engine.values()]

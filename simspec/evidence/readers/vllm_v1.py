@@ -187,7 +187,7 @@ class VllmV1(LineReader):
             own.reached = [a + b for a, b in zip(own.reached, drafts.reached, strict=True)]
             pool.low, pool.high = pool.low + drafts.low, pool.high + drafts.high
             pool.slack += drafts.slack
-            shape.blocks.line(key[2], drafts.best, drafts.reached, drafted)
+            shape.blocks.line(key[2], drafts.best, drafts.reached, drafted, (place.file, place.number))
         else:
             pool.unknown += 1
 
