@@ -8,7 +8,10 @@ from simspec.evidence.changes.blocks import blocks_of
 from simspec.evidence.changes.course import LEAST, SMALLEST, course_of
 from simspec.evidence.changes.detect import DETECTORS, changes_in, detector_named
 from simspec.evidence.changes.stretches import kappa_runs, stretches_of
+from simspec.evidence.changes.unseen import least_fall
 from simspec.evidence.observed import ENGINE, LOG_LINE, NO_UNIT, Observed
+from simspec.evidence.reading import listening
+from simspec.evidence.recognise import fit
 from simspec.evidence.source import Unknown
 from simspec.model.errors import ParameterError, SimspecError
 
@@ -214,6 +217,30 @@ def test_a_few_long_requests_are_looked_at_by_round():
     assert course.unit == "round"
     assert "3 requests are too few" in course.notes[0]
     assert [abs(change.unit - 2000) < 60 for change in found] == [True]
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_the_fall_that_would_have_been_told_is_told(name):
+    """Of 30 logs with twice the fall that a steady one says it would have shown, nearly all show it; with a fifth, none."""
+    chosen = detector_named(name)
+    course, blocks, found = looked(iid(np.random.default_rng(1), 0.74, 6000), name)
+    assert not found
+    least = least_fall(course, blocks, chosen)
+    assert 0.02 < least < 0.15
+    for share, most, fewest in ((2.0, 30, 27), (0.2, 3, 0)):
+        rates = np.repeat([0.74, 0.74 - share * least], 3000)
+        told = sum(bool(looked(iid(np.random.default_rng(i), rates, 6000), name)[2]) for i in range(30))
+        assert fewest <= told <= most
+
+
+def test_progress_of_a_long_table_is_told(tmp_path):
+    """pyarrow reads in a thread of its own."""
+    file = tmp_path / "long.csv"
+    file.write_text("accepted,kappa\n" + "3,4\n0,4\n" * 600_000)
+    said = []
+    with listening(said.append):
+        fit(file)
+    assert len({text for text in said if "long.csv" in text}) >= 4
 
 
 def test_errors_are_one_line(monkeypatch):
