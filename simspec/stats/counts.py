@@ -22,7 +22,7 @@ from simspec.stats.intervals import Floats, Ratio, effective_trials, proportion,
 from simspec.stats.prices import Prices
 
 Ints = NDArray[np.int64]
-_TURNS = ("flips", "wakes")
+_STEERED = ("flips", "wakes", "made")
 FEW_EVENTS = 50
 """Below so many effective rejections (or acceptances) an interval from the spread of units is not trusted alone."""
 
@@ -53,6 +53,8 @@ class Counts:
     flips, wakes : int64 array (…, κ, units), optional
         Rounds of each unit that asked for another κ than the round before, and that drafted in a request whose last
         round had κ = 0; None where κ never changes.
+    made : int64 array (…, κ, units, longest + 1), optional
+        Rounds of each unit by drafts made; likewise.
     """
 
     kappas: tuple[int, ...]
@@ -66,6 +68,7 @@ class Counts:
     steps_of: Callable[[int], int] = int
     flips: Ints | None = None
     wakes: Ints | None = None
+    made: Ints | None = None
 
     @staticmethod
     def of(tallies: Sequence[Tally], fresh: bool) -> Counts:
@@ -83,9 +86,9 @@ class Counts:
         kinds = None if many.kinds is None else replace(many.kinds, by_unit=many.kinds.by_unit[lead])
         weight = many.weight[(*lead, 0)]
         rounds = many.rounds[lead]
-        flips, wakes = (None if own is None else own[lead] for own in (many.flips, many.wakes))
+        flips, wakes, made = (None if own is None else own[lead] for own in (many.flips, many.wakes, many.made))
         own = many.kappas, many.sums[lead], weight, many.drafted, many.accepted, rounds, fresh
-        return Counts(*own, kinds, flips=flips, wakes=wakes)
+        return Counts(*own, kinds, flips=flips, wakes=wakes, made=made)
 
     @staticmethod
     def stack(simulations: Sequence[Sequence[Tally]], fresh: bool) -> Counts:
@@ -99,10 +102,13 @@ class Counts:
             kinds = Kinds.of(simulations)
             return Counts(kappas, sums, one, kinds.drafted, kinds.accepted, kinds.by_unit.sum(axis=-2), fresh, kinds)
         drafted, accepted, rounds = _cells(simulations)
-        changes = all(t.flips.size for own in simulations for t in own)
-        turns = [np.stack([[getattr(t, name) for t in own] for own in simulations])[:, None] for name in _TURNS]
-        own = Counts(kappas, sums, one, drafted, accepted, rounds, fresh)
-        return replace(own, flips=turns[0], wakes=turns[1]) if changes else own
+        counts = Counts(kappas, sums, one, drafted, accepted, rounds, fresh)
+        if not all(t.flips.size for own in simulations for t in own):
+            return counts
+        flips, wakes, made = (
+            np.stack([[getattr(t, name) for t in own] for own in simulations])[:, None] for name in _STEERED
+        )
+        return replace(counts, flips=flips, wakes=wakes, made=made)
 
     @staticmethod
     def windows(kappas: tuple[int, ...], runs: Ints) -> Counts:
@@ -133,6 +139,8 @@ class Counts:
     @property
     def longest(self) -> int:
         """Most drafts, draft steps or verified tokens of a round: how far prices are asked for."""
+        if self.made is not None:
+            return int(self.made.shape[-1] - 1)
         return self.kappas[-1] if self.kinds is None else max(self.kappas[-1], self.kinds.longest)
 
     @property
@@ -162,6 +170,9 @@ class Counts:
         price = cost if isinstance(cost, Prices) else Prices.of(cost, self.longest)
         if self.kinds is not None:
             return np.asarray((self.kinds.by_unit @ self.kinds.costs(price)[..., None])[..., 0])
+        paid = price.c_r[..., None, None] * self.by_unit("rejected") + self.change_costs(price)
+        if self.made is not None:
+            return np.asarray((self.made.astype(np.float64) @ price.base[..., None, :, None])[..., 0] + paid)
         n, drafted = self.by_unit("n"), self.by_unit("drafted")
         kappas = np.array(self.kappas)
         full = price.base[..., kappas]
@@ -172,7 +183,7 @@ class Counts:
             # rounds cut short save in proportion to the drafts they lack: exact in total, per unit if cost is linear
             saved = ((full[..., None] - price.base[..., self.drafted]) * self.rounds).sum(axis=-1)
             spent = spent - (saved / np.where(missing > 0, missing, 1.0))[..., None] * lacking
-        return np.asarray(spent + price.c_r[..., None, None] * self.by_unit("rejected") + self.change_costs(price))
+        return np.asarray(spent + paid)
 
     def change_costs(self, price: Prices) -> Floats:
         """What changes of κ cost the rounds of each unit, (…, costs, κ, units); 0 where κ never changes."""
