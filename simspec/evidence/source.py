@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from simspec.evidence.line_course import LineCourse
 from simspec.evidence.line_means import LineMeans
 from simspec.evidence.observed import Observed
 
@@ -108,6 +109,8 @@ class Source:
         The rounds themselves, for fits and tests; an `Unknown` says why there are none.
     line_means : LineMeans or None
         Tokens per round of lines that print means without counts, where what weighs them can be assumed.
+    line_course : LineCourse or None
+        Those means along the log.
     kappas : tuple of int
         Draft lengths told from its lines, where no block holds one.
     pieces : bool
@@ -127,6 +130,7 @@ class Source:
     files: list[str] = field(default_factory=list)
     observed: Observed | Unknown = NO_ROUNDS
     line_means: LineMeans | None = None
+    line_course: LineCourse | None = None
     kappas: tuple[int, ...] = ()
     pieces: bool = False
     assumes_kappa: bool = False

@@ -96,6 +96,7 @@ class Simulation:
             ways = "a dense trace (alpha = a column of chances by position), or the process that `simspec fit` finds"
             raise ParameterError("policy", f"{told}; allowed: {ways}")
         self.policy.check_process(self.process)
+        self.serving.check_process(self.process)
         try:
             self.process.check_kappa(self.policy.longest)
             for cost in costs:

@@ -94,6 +94,8 @@ ESTIMATES = _schema(
         ("policy_parameters", _WORD, "all parameters of the policy as canonical JSON; {} for a fixed κ"),
         ("policy_label", _WORD, "the label given to the policy in the scenario"),
         ("serving_delay", pa.int16(), "rounds that news take to reach the policy; 0 where nothing was said"),
+        ("serving_stale_rounds", pa.int16(), "rounds in which a drafter is stale that was off"),
+        ("serving_stale_factor", pa.float64(), "acceptance of its drafts then, as a factor; 1 where nothing was said"),
         ("c0", pa.float64(), "cost of the target pass of a round, in plain target steps"),
         ("c_d", pa.float64(), "cost of one draft token"),
         ("c_v", pa.float64(), "cost of verifying one more token"),

@@ -51,6 +51,7 @@ _HOMES = {
     "dynamic_trees": ("DynamicTree", "dynamic_tree"),
     "emission": ("EmissionTime", "emission_time", "tail_optimal_kappa"),
     "estimate_loops": ("EstimateLoop", "LookUp", "estimate_loop"),
+    "estimate_readings": ("settled_estimate",),
     "estimators": ("Estimator", "accepted_over_drafted", "accepted_over_examined"),
     "ewma": (
         "Estimate",

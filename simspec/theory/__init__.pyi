@@ -48,6 +48,7 @@ from simspec.theory.drift_rules import (
 from simspec.theory.dynamic_trees import DynamicTree, dynamic_tree
 from simspec.theory.emission import EmissionTime, emission_time, tail_optimal_kappa
 from simspec.theory.estimate_loops import EstimateLoop, LookUp, estimate_loop
+from simspec.theory.estimate_readings import settled_estimate
 from simspec.theory.estimators import Estimator, accepted_over_drafted, accepted_over_examined
 from simspec.theory.ewma import (
     Estimate,
@@ -263,6 +264,7 @@ __all__ = [
     "scheme_law",
     "self_draft_cost",
     "self_draft_work",
+    "settled_estimate",
     "share_step_alpha",
     "speculation_parallel",
     "speedup",

@@ -107,11 +107,15 @@ class Goodput(Priced):
 
     Notes
     -----
-    A depth that was not examined keeps its rate: unobserved is not rejected.
+    A depth that was not examined keeps its rate: unobserved is not rejected.  What vLLM released is a table by batch
+    (``batch_table``); the manager proposed beside it counts accepted over *drafted* at each depth since the start, 0
+    where nothing was drafted, and takes the first of the best κ as here.  SmartSpec's one moving rate for all depths is
+    ``rolling``.
 
     References
     ----------
-    vLLM's goodput manager; Liu et al. (2024), SmartSpec.
+    vLLM, vllm/v1/spec_decode/dynamic/manager.py as proposed in pull request 32374; Liu et al. (2024), SmartSpec, arXiv
+    2406.14066.
     """
 
     type: Literal["goodput"] = "goodput"
