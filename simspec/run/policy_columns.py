@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from simspec import theory
 from simspec.kernels.tally import Tally
-from simspec.model import Cost, Drift, ParameterError, Process, Simulation
+from simspec.model import Cost, Drift, ParameterError, Process, Simulation, Trace
 from simspec.stats.intervals import ratio, student
 from simspec.theory.best import DEFAULT_KAPPA_MAX
 from simspec.theory.routes import has_route
@@ -95,14 +96,26 @@ def _exact(simulation: Simulation, cost: Cost) -> tuple[float, float, float]:
     """κ and speed of the best fixed length, and the speed of the best plan by position; NaN where not known."""
     if simulation.serving.batch > 1:  # its rounds cost what those of others do
         return (float("nan"),) * 3
-    return best_known(simulation.process, cost.without_changes())
+    return _remembered(_Named(simulation.process_id, simulation.process), cost.without_changes())
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A process that is looked up by its id: what it holds, as the conditions of a trace, may have no hash."""
+
+    process_id: str
+    process: Process = field(compare=False)
 
 
 @functools.lru_cache(maxsize=4096)
+def _remembered(named: _Named, cost: Cost) -> tuple[float, float, float]:
+    return best_known(named.process, cost)
+
+
 def best_known(process: Process, cost: Cost) -> tuple[float, float, float]:
     """κ and exact speed of the best fixed length up to 64, and the speed of the best plan by output position.
 
-    NaN where there is no exact route or no rate by position, and for outputs of more than 20,000 tokens.
+    NaN where there is no exact route or no rate by position, for traces, and for outputs of more than 20,000 tokens.
 
     Examples
     --------
@@ -111,7 +124,7 @@ def best_known(process: Process, cost: Cost) -> tuple[float, float, float]:
     [4.0, 2.1029, 2.1299]
     """
     nothing = float("nan")
-    if not has_route(process) or getattr(process, "n_tokens", 0) > KNOWN_TOKENS:
+    if isinstance(process, Trace) or not has_route(process) or getattr(process, "n_tokens", 0) > KNOWN_TOKENS:
         return nothing, nothing, nothing
     longest = min(
         limit for limit in (DEFAULT_KAPPA_MAX, process.longest_draft, cost.longest_draft) if limit is not None
