@@ -228,7 +228,7 @@ def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
     exact = _exact_speedups(slab)
     counts = None if slab[0].laws else counts_of(slab)
     if counts is None:
-        values = _known(slab, exact)
+        values = _known(slab, exact) | _ALONE
     else:
         values = (
             window_estimates(counts, level) | _priced(counts, slab[0].prices, level) | {"units": np.array(counts.units)}
@@ -247,6 +247,10 @@ def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
     values |= {name: values[name][..., None] for name in ("kappa_star", "at_kappa_max", "off_is_better")}
     out.add(rows, {name: np.broadcast_to(value, shape).reshape(rows) for name, value in values.items()})
     out.add_origin(job, rows)
+
+
+_ALONE = {f"straggling{end}": np.zeros(()) for end in ("", "_low", "_high")}
+"""Exact values are those of requests that nobody waits for."""
 
 
 def meeting(values: dict[str, Any], exact: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
