@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from simspec.evidence.line_course import LineCourse
 from simspec.evidence.line_means import LineMeans
 from simspec.evidence.observed import Observed
 
@@ -45,7 +46,7 @@ WARNINGS = {
     "KAPPA_UNKNOWN": "the draft length is not in this shape",
     "MIXED_DRAFTERS": "several drafters took part; their counts are kept apart",
     "MULTI_ENGINE_POOLING": "several engines were added up; a difference between them does not show in the pool",
-    "NON_STATIONARY": "the acceptance rate moves along the file more than chance allows",
+    "NON_STATIONARY": "the acceptance rate moves along the file more than chance allows; simspec drift FILE says where",
     "NO_COUNTS": "the shape prints means without counts: they cannot be pooled",
     "NO_DRAFTS_IN_WINDOW": "lines of windows without a draft (nan) were skipped",
     "NO_DRAFT_FIELDS": "entries without draft fields: speculation was off, not 0",
@@ -108,6 +109,8 @@ class Source:
         The rounds themselves, for fits and tests; an `Unknown` says why there are none.
     line_means : LineMeans or None
         Tokens per round of lines that print means without counts, where what weighs them can be assumed.
+    line_course : LineCourse or None
+        Those means along the log.
     kappas : tuple of int
         Draft lengths told from its lines, where no block holds one.
     pieces : bool
@@ -127,6 +130,7 @@ class Source:
     files: list[str] = field(default_factory=list)
     observed: Observed | Unknown = NO_ROUNDS
     line_means: LineMeans | None = None
+    line_course: LineCourse | None = None
     kappas: tuple[int, ...] = ()
     pieces: bool = False
     assumes_kappa: bool = False

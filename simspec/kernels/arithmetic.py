@@ -20,6 +20,15 @@ def threshold(probability: float | np.ndarray) -> np.ndarray:
     return np.floor(np.clip(probability, 0.0, 1.0) * WORD + 0.5).astype(np.int64)
 
 
+def thinned(thresholds: np.ndarray, factor: float) -> np.ndarray:
+    """Thresholds of runs whose drafts are accepted ``factor`` times as often: those of j drafts times factor^j."""
+    powers, power = np.empty(thresholds.shape[-1]), 1.0
+    for j in range(len(powers)):
+        power *= factor
+        powers[j] = power
+    return np.floor(thresholds * powers + 0.5).astype(np.int64)
+
+
 def fine_threshold(probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """⌊p·2⁶⁴⌋ as its 12 leading bits (0 … 4096) and the other 52; exact for every double of 2⁻¹² or more.
 

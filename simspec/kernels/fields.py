@@ -10,10 +10,10 @@ FIXED, HEURISTIC, OWN, RULE = 0, 1, 2, 3
 function of `simspec.kernels.policies` says."""
 (
     ROW, RUN, DRAFT, DRAFTED, ACCEPTED, FULL, PLACE, HOME, LENGTH, POSITION, HITS, EXAMINED, LAST, FLIPS, WAKES, OFF,
-    SINCE,
-) = range(0, 17 * LANES, LANES)  # fmt: skip
+    SINCE, STALE,
+) = range(0, 18 * LANES, LANES)  # fmt: skip
 """Field f of a lane is ``lanes[f + lane]``.  In one flat array, with bounds known at compile time, LLVM sees that
 fields do not overlap and turns every pass into vectors; as many arrays most passes stay scalar."""
-FIELDS = 17 * LANES
+FIELDS = 18 * LANES
 TOLD = 4
 """A policy is told four numbers of a round: κ asked for, drafts, accepted length, whether nothing was rejected."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from simspec.kernels.forms import Drawn, Ends, FreshRow, Policy, Requests, Rows, Urn
+from simspec.kernels.lower_stale import doubled
 from simspec.kernels.policy_twin import RULE_TWINS, policy_word, row_word
 from simspec.kernels.tally import SUMS
 from simspec.kernels.words import LANES
@@ -19,6 +20,9 @@ class Lane:
     """One lane of the general loop."""
 
     def __init__(self, form: Any, keys: np.ndarray, chunk: int, lane: int, kappa: int, policy: Policy | None) -> None:
+        self.stale_rounds, self.stale = 0, 0
+        if policy is not None and policy.serving.stale:
+            self.stale_rounds, form = policy.serving.stale.rounds, doubled(form, policy.serving.stale.factor)
         self.form, self.keys, self.first_kappa, self.policy = form, keys, kappa, policy
         self.address = LANES * chunk + lane << 32
         self.offset, self.tokens = 0, 0
@@ -76,7 +80,7 @@ class Lane:
 
     def _begin(self, form: Requests | Urn, number: int) -> int:
         address = self.address + number
-        self.hits, self.examined, self.off = 0, 0, False
+        self.hits, self.examined, self.off, self.stale = 0, 0, False, 0
         if number == 0 or self.policy is None or not self.policy.keeps:
             self._forget()
         self.row = self.offset
@@ -96,6 +100,10 @@ class Lane:
         self.flips += self.kappa != self.last
         self.wakes += self.off and drafted > 0
         self.off = self.kappa == 0
+        if self.stale > 0 and drafted > 0:
+            self.stale -= 1
+        if self.off:
+            self.stale = self.stale_rounds
         self.last = self.kappa
         if isinstance(self.form, Rows):
             on_reject, on_full, on_off = self.form.follow
@@ -118,7 +126,8 @@ class Lane:
             return np.array(
                 [int(a) * 2**20 + (int(b) >> 32) for a, b in zip(self.form.cells, self.form.lows, strict=True)]
             )
-        row: np.ndarray = self.form.thresholds[self.row, :longest]
+        behind = len(self.form.thresholds) // 2 if self.stale > 0 else 0
+        row: np.ndarray = self.form.thresholds[self.row + behind, :longest]
         return row
 
     def _urn_run(self, word: int) -> int:

@@ -54,7 +54,19 @@ from simspec.kernels.passes import (
     write_down,
 )
 from simspec.kernels.policy_types import policy_type, rule_type
-from simspec.kernels.serving import BATCH, DELAY, SHARES, choose_late, count_turns, recall, wait
+from simspec.kernels.serving import (
+    BATCH,
+    DELAY,
+    FRESH,
+    SHARES,
+    STALE_ROUNDS,
+    choose_late,
+    count_turns,
+    draw_stale,
+    grow_stale,
+    recall,
+    wait,
+)
 from simspec.kernels.words import GENERATORS, LANES, next_levels, seed_generators
 
 ROUNDS = 32
@@ -134,7 +146,7 @@ def play_rounds(
     reals = np.zeros(3 * LANES, np.float64)
     memory = np.zeros((initial.size, LANES), np.float64)
     words = np.zeros(LANES, np.uint64)
-    delay = np.int64(serving[DELAY])
+    delay, stale = np.int64(serving[DELAY]), serving[STALE_ROUNDS]
     past, told = np.zeros((delay, TOLD, LANES), np.int32), np.zeros((TOLD, LANES), np.int32)
     batch, shares = np.int64(serving[BATCH]), serving[SHARES] != 0
     heard, spoken = np.zeros((1 + TOLD, LANES), np.int32), np.zeros(LANES, np.uint64)
@@ -159,6 +171,8 @@ def play_rounds(
             next_levels(state, pairs, levels)
         if urn.size > 0:
             draw_urn(lanes, levels, used, urn, numbers[3], reals)
+        elif stale > 0:
+            draw_stale(lanes, levels, used, rows, serving[FRESH])
         else:
             draw_rows(lanes, levels, used, rows)
         judge(lanes, cut)
@@ -167,6 +181,8 @@ def play_rounds(
             count_steps(lanes, batch, nowhere, steps)
         if policy != FIXED:
             count_turns(lanes)
+            if stale > 0:
+                grow_stale(lanes, stale)
             if cut:
                 count_cuts(lanes, nowhere, drafts)
         if played < raw.shape[1]:

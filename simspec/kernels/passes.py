@@ -17,6 +17,7 @@ from simspec.kernels.fields import (
     POSITION,
     ROW,
     RUN,
+    STALE,
     WAKES,
 )
 from simspec.kernels.jit import njit
@@ -43,6 +44,7 @@ def begin(keys, chunk, lane, number, offsets, classes, lengths, bits, lanes):
     """Start request ``number`` of a lane; row and length from words of its own, the same ones for every κ."""
     base = aside(keys, (np.uint64(LANES * chunk + lane) << _HIGH) + np.uint64(number))
     lanes[POSITION + lane], lanes[HITS + lane], lanes[EXAMINED + lane], lanes[OFF + lane] = 0, 0, 0, 0
+    lanes[STALE + lane] = 0
     lanes[ROW + lane] = offsets[lane] + first_below(level_of(base, 0), classes)
     if bits.size == 0:
         lanes[LENGTH + lane] = lengths[lane]

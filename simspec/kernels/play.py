@@ -15,6 +15,7 @@ from simspec.kernels.chain import count_chain
 from simspec.kernels.forms import Dense, Drawn, Form, FreshRow, Policy, Replay, Requests, Rows, Steps, Urn
 from simspec.kernels.grow import count_grown
 from simspec.kernels.lower_schemes import Grown, Machine, SchemeForm, TokenPool
+from simspec.kernels.lower_stale import doubled
 from simspec.kernels.machine import count_kinds
 from simspec.kernels.policies import RULES
 from simspec.kernels.pool import count_pool
@@ -22,6 +23,7 @@ from simspec.kernels.steps import count_steps
 from simspec.kernels.tally import SUMS, AtMarks, Tally, fold
 from simspec.kernels.words import LANES
 from simspec.model import ParameterError
+from simspec.model.serving import Serving
 
 _NEVER, _ALWAYS = 0, 2**32
 _NO_LEVELS = np.zeros(0, np.int32)
@@ -171,7 +173,10 @@ def _loop(
     """Tally of a chunk by the general loop, and rounds in lock step."""
     chosen = policy or Policy(lowest=kappa, highest=kappa)
     longest = max(kappa, chosen.highest)
-    process, ends = _LOOP_ARGUMENTS[type(form)](form, chunk, lanes, longest)
+    rows, stale = form, chosen.serving.stale
+    if stale:
+        rows = doubled(form.requests(chunk, lanes, longest) if isinstance(form, Dense) else form, stale.factor)
+    process, ends = _LOOP_ARGUMENTS[type(rows)](rows, chunk, lanes, longest)
     own = policy_types.no_policy() if chosen.own is None else policy_types.own_policy(chosen.own)
     rule = policy_types.compiled_rule(RULES[chosen.rule])
     kind = fields.OWN if chosen.own is not None else fields.FIXED if policy is None else fields.HEURISTIC
@@ -181,9 +186,8 @@ def _loop(
     )
     sums, histogram = np.zeros((lanes, len(SUMS)), np.int64), np.zeros((longest + 1, longest + 1), np.int64)
     discarded, flips, wakes = np.zeros((3, LANES), np.int64)
-    conditions = chosen.serving
-    serving = np.array([conditions.delay, conditions.batch, conditions.shares_kappa], np.int32)
-    steps = np.zeros((LANES if conditions.batch > 1 else 0, 2 * (longest + 1)), np.int64)
+    serving = _conditions(chosen.serving, len(process[0]) // 2)
+    steps = np.zeros((LANES if chosen.serving.batch > 1 else 0, 2 * (longest + 1)), np.int64)
     choice = (np.int32(kappa), kind, numbers, own, rule, chosen.figures, chosen.initial, serving)
     steered = lanes if policy else 0
     drafts = np.zeros((2, LANES if policy else 0, longest + 1), np.int64)
@@ -200,12 +204,20 @@ def _loop(
     return Tally(kappa, sums, histogram, steps=by_step, **turns), played
 
 
+def _conditions(serving: Serving, fresh: int) -> np.ndarray:
+    """As the loop reads them, by the entries named in `simspec.kernels.serving`."""
+    rounds = serving.stale.rounds if serving.stale else 0
+    return np.array([serving.delay, serving.batch, serving.shares_kappa, rounds, fresh], np.int32)
+
+
 def _play_again(
     form: Form, keys: np.ndarray, chunk: int, lanes: int, quota: int, kappa: int, policy: Policy, told: str
 ) -> NoReturn:  # fmt: skip
-    """Play a chunk in the twin, which names lane, round and state of what went wrong in a user's pass."""
-    from simspec.kernels import twin
+    """Play a chunk in plain Python, which names lane, round and state of what went wrong in a user's pass."""
+    from simspec.kernels import own_twin, twin
 
+    if not policy.serving.shares_kappa:
+        own_twin.find_fault(form, keys, chunk, lanes, quota, kappa, policy)
     twin.play(form, keys, chunk, lanes, quota, kappa, policy)
     raise ParameterError("policy", f"policy fails compiled and not in plain Python ({told}); chunk {chunk}")
 

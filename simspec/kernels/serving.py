@@ -1,14 +1,16 @@
-"""What does adapting change in the loop?  Passes over the lanes: turns of κ are counted, and news come late."""
+"""What does adapting change in the loop?  Passes over the lanes: turns of κ, a stale drafter, news that come late."""
 
 import numpy as np
 
-from simspec.kernels.fields import ACCEPTED, DRAFT, DRAFTED, FLIPS, FULL, LAST, OFF, SINCE, TOLD, WAKES
+from simspec.kernels.fields import ACCEPTED, DRAFT, DRAFTED, FLIPS, FULL, LAST, OFF, ROW, RUN, SINCE, STALE, TOLD, WAKES
 from simspec.kernels.jit import njit
+from simspec.kernels.vectors import BLOCK, above
 from simspec.kernels.words import LANES
 
 _ONE = np.int32(1)
-DELAY, BATCH, SHARES = range(3)
-"""Entries of the array ``serving``: rounds that news take, lanes of a batch, whether they share one κ."""
+DELAY, BATCH, SHARES, STALE_ROUNDS, FRESH = range(5)
+"""Entries of the array ``serving``: rounds that news take; lanes of a batch, whether they share one κ; rounds in which
+a drafter is stale that was off, and the rows of a fresh one, behind which those of a stale one stand."""
 
 
 @njit
@@ -24,6 +26,27 @@ def count_turns(lanes):
         lanes[WAKES + lane] = np.int32(lanes[WAKES + lane] + woken)
     for lane in range(LANES):
         lanes[OFF + lane] = np.int32(lanes[DRAFT + lane] == 0)
+
+
+@njit
+def draw_stale(lanes, levels, used, rows, fresh):
+    """As `simspec.kernels.passes.draw_rows`, from the second half of the rows where the drafter is stale."""
+    width = rows.shape[1]
+    for lane in range(LANES):
+        row = lanes[ROW + lane] + fresh * np.int32(lanes[STALE + lane] > 0)
+        total = np.int32(0)
+        for block in range(0, width, BLOCK):
+            total = np.int32(total + above(rows, row * width + block, levels[used + lane]))
+        lanes[RUN + lane] = total
+
+
+@njit
+def grow_stale(lanes, many):
+    """A round with κ = 0 makes the next ``many`` rounds that draft stale; each of them is one less."""
+    for lane in range(LANES):
+        stale = np.int32(lanes[STALE + lane] > 0) * np.int32(lanes[DRAFTED + lane] > 0)
+        left = np.int32(lanes[STALE + lane] - stale)
+        lanes[STALE + lane] = many if lanes[DRAFT + lane] == 0 else left
 
 
 @njit

@@ -17,13 +17,15 @@ from simspec.model.drift import Drift
 from simspec.model.errors import ParameterError
 from simspec.model.mixture import BetaMixture, DiscreteMixture
 from simspec.model.process import Process
+from simspec.model.serving import NORMAL, Serving
 from simspec.theory.law import FloatArray
 from simspec.theory.ranges import check_whole
-from simspec.theory.verdicts import KAPPA_LIMIT, Verdicts, verdicts
+from simspec.theory.verdicts import KAPPA_LIMIT, ByState, Verdicts, verdicts
 
 History = tuple[tuple[int, int], ...]
 """The rounds so far, each as (drafted, accepted)."""
-Choice = Callable[[History], int]
+Choice = Callable[[History], int] | Callable[[History, int], int]
+Asked = tuple[int, ...]
 
 HISTORY_TOKENS_LIMIT = 16
 """Longest generation whose histories are all listed: their number doubles with every token."""
@@ -77,7 +79,7 @@ class PolicyLaw:
 
 def enumerate_policy(
     process: Process, policy: Choice, cost: Cost, *, tokens: int | None = None, rounds: int | None = None,
-    longest: int | None = None,
+    longest: int | None = None, serving: Serving = NORMAL, foresees: bool = False,
 ) -> PolicyLaw:  # fmt: skip
     """Exact law of one short generation, or of the first rounds of a lane, under any rule that chooses κ.
 
@@ -99,6 +101,12 @@ def enumerate_policy(
     longest : int, optional
         The longest draft that the rule may choose.  Needed where windows depend on those before: a lane begins in the
         long run of windows of that length.  Also by shares of rounds, and by processes of a user's own.
+    serving : Serving
+        Under which conditions the rule runs, one request at a time: it is told of all rounds but the last ``delay``,
+        and a stale drafter rejects what it would have had accepted with probability 1 − stale_factor.
+    foresees : bool
+        Whether the rule knows the coming round: it is called ``policy(rounds, run)``, the run being what would be
+        accepted of a draft without end, at most ``longest`` and at most what is needed.
 
     Returns
     -------
@@ -144,14 +152,28 @@ def enumerate_policy(
         process.check_kappa(longest)
     most = min(KAPPA_LIMIT if bound is None else bound for bound in (longest, process.longest_draft))
     source = verdicts(process, longest)
-    asked = _Rule(policy, most)
-    endings = list[tuple[float, History]]()
-    for ending in _endings(source, asked, end, source.start, (), 0):
+    _check_conditions(serving, foresees, source)
+    asked = _Rule(policy, most, serving.delay)
+    endings = list[tuple[float, History, Asked]]()
+    listed = _Listing(source, asked, end, serving, foresees)
+    for ending in listed.endings(source.start, (), (), 0, 0):
         endings.append(ending)
         if len(endings) > HISTORIES_LIMIT:
             told = f"{end} has more than {HISTORIES_LIMIT:,} histories"
             raise ParameterError(end.key, f"{told}; allowed: a nearer end, or shorter drafts")
-    return _law(tuple(endings), asked, end, cost)
+    return _law(endings, end, cost)
+
+
+def _check_conditions(serving: Serving, foresees: bool, source: Verdicts) -> None:
+    if serving.batch > 1:
+        told = f"batch = {serving.batch} serves several requests"
+        raise ParameterError("serving", f"{told}; allowed: 1 (simspec.theory.enumerate_batch lists batches)")
+    if foresees and serving.delay:
+        told = f"delay = {serving.delay} has no effect on a rule that foresees"
+        raise ParameterError("serving", f"{told}; allowed: 0")
+    if foresees and isinstance(source, ByState):
+        told = "foresees: a state that moves with every draft has moved on where a foreseen draft ends"
+        raise ParameterError("process", f"{told}; allowed: processes whose windows have a law when they start")
 
 
 @dataclass(frozen=True)
@@ -193,50 +215,94 @@ def _end(process: Process, tokens: int | None, rounds: int | None) -> _End:
 class _Rule:
     """A rule whose answers are looked at."""
 
-    policy: Choice
+    policy: Callable[..., int]
     most: int
+    delay: int
 
-    def __call__(self, history: History) -> int:
-        kappa = self.policy(history)
+    def __call__(self, history: History, *run: int) -> int:
+        known = history[: max(0, len(history) - self.delay)]
+        kappa = self.policy(known, *run)
         if isinstance(kappa, bool) or not isinstance(kappa, (int, np.integer)) or not 0 <= kappa <= self.most:
-            told = f"policy asks for {kappa!r} after {list(history)}"
+            told = f"policy asks for {kappa!r} after {list(known)}"
             raise ParameterError("policy", f"{told}; allowed: a whole number from 0 to {self.most}")
         return int(kappa)
 
 
-def _endings(
-    source: Verdicts, rule: _Rule, end: _End, mass: FloatArray, history: History, position: int
-) -> Iterator[tuple[float, History]]:
-    """All continuations of a history that have a chance; ``mass`` is that of the history by what is hidden."""
-    if len(history) == end.rounds if end.rounds else position >= end.tokens:
-        yield float(mass.sum()), history
-        return
-    drafted = rule(history)
-    if end.truncate:
-        drafted = min(drafted, end.tokens - 1 - position)
-    for accepted in range(drafted):
-        mass, rejected = source.draft(mass, position, accepted)
-        if rejected.any():
-            after = (*history, (drafted, accepted))
-            yield from _endings(source, rule, end, source.after_reject(rejected), after, position + accepted + 1)
-        if not mass.any():
+@dataclass(frozen=True)
+class _Listing:
+    """All continuations of a history that have a chance.
+
+    ``mass`` is that of the history by what is hidden, ``asked`` are the κ asked for, ``stale`` the rounds to come in
+    which the drafter is stale.
+    """
+
+    source: Verdicts
+    rule: _Rule
+    end: _End
+    serving: Serving
+    foresees: bool
+
+    def endings(
+        self, mass: FloatArray, history: History, asked: Asked, position: int, stale: int
+    ) -> Iterator[tuple[float, History, Asked]]:
+        end = self.end
+        if len(history) == end.rounds if end.rounds else position >= end.tokens:
+            yield float(mass.sum()), history, asked
             return
-    after = (*history, (drafted, drafted))
-    yield from _endings(source, rule, end, source.after_full(mass), after, position + drafted + 1)
+        needed = end.tokens - 1 - position if end.truncate else self.rule.most
+        rounds = self._foreseen if self.foresees else self._played
+        for kappa, drafted, accepted, after in rounds(mass, history, position, needed, stale > 0):
+            left = stale - (stale > 0 and drafted > 0) if kappa else self.serving.stale_rounds
+            so_far = (*history, (drafted, accepted)), (*asked, kappa)
+            yield from self.endings(after, *so_far, position + accepted + 1, left)
+
+    def _played(
+        self, mass: FloatArray, history: History, position: int, needed: int, stale: bool
+    ) -> Iterator[tuple[int, int, int, FloatArray]]:
+        """Outcomes of one round: κ asked for, drafts, accepted length, and the mass at the start of the next."""
+        kappa = self.rule(history)
+        drafted = min(kappa, needed)
+        for accepted in range(drafted):
+            mass, rejected = self._draft(mass, position, accepted, stale)
+            if rejected.any():
+                yield kappa, drafted, accepted, self.source.after_reject(rejected)
+            if not mass.any():
+                return
+        yield kappa, drafted, drafted, self.source.after_full(mass)
+
+    def _foreseen(
+        self, mass: FloatArray, history: History, position: int, needed: int, stale: bool
+    ) -> Iterator[tuple[int, int, int, FloatArray]]:
+        """The same where the rule knows the run: the mass is split by it, not by the verdicts."""
+        most = min(self.rule.most, needed)
+        for run in range(most + 1):
+            mass, own = self._draft(mass, position, run, stale) if run < most else (mass, mass)
+            if not own.any():
+                continue
+            kappa = self.rule(history, run)
+            drafted = min(kappa, needed)
+            after = self.source.after_full if run >= drafted else self.source.after_reject
+            yield kappa, drafted, min(run, drafted), after(own)
+
+    def _draft(self, mass: FloatArray, position: int, depth: int, stale: bool) -> tuple[FloatArray, FloatArray]:
+        kept, rejected = self.source.draft(mass, position, depth)
+        if not stale:
+            return kept, rejected
+        good = kept * self.serving.stale_factor
+        return good, rejected + (kept - good)
 
 
-def _law(endings: tuple[tuple[float, History], ...], rule: _Rule, end: _End, cost: Cost) -> PolicyLaw:
-    longest = max(drafted for _, history in endings for drafted, _ in history)
+def _law(endings: list[tuple[float, History, Asked]], end: _End, cost: Cost) -> PolicyLaw:
+    longest = max(drafted for _, history, _ in endings for drafted, _ in history)
     last = end.tokens or end.rounds
     rounds, counts = np.zeros(last + 1), np.zeros((longest + 1, longest + 1))
     spent, squared, flips, wakes = 0.0, 0.0, 0.0, 0.0
-    for chance, history in endings:
+    for chance, history, asked in endings:
         rounds[len(history)] += chance
         price = 0.0
         for drafted, kept in history:
             counts[drafted, kept] += chance
             price += cost.base(drafted) + cost.c_r * (kept < drafted)
-        asked = [rule(history[:r]) for r in range(len(history))]
         flipped = sum(a != b for a, b in pairwise(asked))
         woken = sum(before == 0 and drafted > 0 for before, (drafted, _) in zip(asked, history[1:], strict=False))
         price += cost.c_switch * flipped + cost.c_wake * woken
@@ -256,5 +322,5 @@ def _law(endings: tuple[tuple[float, History], ...], rule: _Rule, end: _End, cos
         mean_cost=spent,
         var_cost=max(squared - spent**2, 0.0),
         speedup=tokens / spent,
-        endings=endings,
+        endings=tuple((chance, history) for chance, history, _ in endings),
     )

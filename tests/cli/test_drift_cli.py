@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from writers import Truth, vllm_current
+from writers import Truth, sglang_decode, trtllm_iteration, vllm_current
 
 import simspec
 from simspec.cli.main import main
@@ -60,6 +60,7 @@ def test_steady_log_and_requests(tmp_path, capsys):
     out = words(capsys)
     assert "acceptance does not change along the log as far as 4,000 rounds tell: α = 0." in out
     assert "requests are taken in the order of the file" in out
+    assert "in the middle would have been told" in out
 
 
 def test_requests_bear_their_names(tmp_path):
@@ -176,3 +177,53 @@ def test_rounds_beyond_those_kept_one_by_one_are_looked_at(tmp_path, monkeypatch
     assert abs(change["round"] - 30_001) <= 1024
     assert main(["drift", str(file)]) == 0
     assert "rounds are more than are kept one by one" in words(capsys)
+
+
+def batches(rng, alpha, kappa, rounds):
+    """Drafts accepted in so many rounds together."""
+    return int(np.minimum(rng.geometric(1.0 - alpha, rounds) - 1, kappa).sum())
+
+
+def sglang_log(folder, rates, kappa=4, rated=True):
+    rng = np.random.default_rng(4)
+    lines = []
+    for alpha in rates:
+        running = int(rng.integers(1, 9))
+        length = 1 + batches(rng, alpha, kappa, 40 * running) / (40 * running)
+        lines.append(sglang_decode(length, (length - 1) / kappa if rated else None, running))
+    file = folder / "sglang.log"
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+def test_sglang_lines_are_weighed_as_means(tmp_path, capsys):
+    file = sglang_log(tmp_path, np.repeat([0.8, 0.65], 150))
+    own = simspec.drift(file, costs={"c_d": 0.1})
+    (change,) = own.to_dict()["changes"]
+    assert abs(change["line"] - 151) <= 3
+    assert [part.alpha for part in own.stretches] == pytest.approx([0.8, 0.65], abs=0.015)
+    assert own.worth.kappas[0] > own.worth.kappas[1]
+    assert main(["drift", str(file)]) == 0
+    assert "α of a line is that of i.i.d. drafts with the mean it prints" in words(capsys)
+    assert not simspec.drift(sglang_log(tmp_path, np.full(300, 0.7))).changes
+
+
+def test_sglang_lines_without_a_rate_need_kappa(tmp_path, capsys):
+    file = sglang_log(tmp_path, np.repeat([0.8, 0.6], 100), rated=False)
+    assert main(["drift", str(file)]) == 2
+    assert "at which κ? the source does not say; give --kappa" in capsys.readouterr().err
+    assert len(simspec.drift(file, kappa=4).changes) == 1
+
+
+def test_tensorrt_iterations(tmp_path, capsys):
+    rng = np.random.default_rng(6)
+    parts = [(0.8, 3)] * 300 + [(0.8, 5)] * 300 + [(0.6, 5)] * 300
+    rows = [trtllm_iteration(i, 16, kappa, batches(rng, alpha, kappa, 16)) for i, (alpha, kappa) in enumerate(parts)]
+    file = tmp_path / "iterations.json"
+    file.write_text("\n".join(rows) + "\n")
+    said = simspec.drift(file).to_dict()
+    (change,) = said["changes"]
+    assert abs(change["line"] - 601) <= 15
+    assert [run["kappa"] for run in said["kappa_from"]] == [3.0, 5.0]
+    assert main(["drift", str(file), "--draft-cost", "0.1"]) == 0
+    assert "κ cannot be weighed" in words(capsys)

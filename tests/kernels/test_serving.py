@@ -1,4 +1,4 @@
-"""News that come late: kernel against twin bit for bit, and counts of waking by hand."""
+"""News that come late, a stale drafter: kernel against twin bit for bit, and by hand."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from policy_cases import CASES
 from simspec.kernels import lower, play, twin
 from simspec.kernels.lower_policies import policy_form
 from simspec.kernels.words import LANES, stream_keys
-from simspec.model import Drift, Iid, Markov
+from simspec.model import BetaMixture, Cost, DiscreteMixture, Drift, Hmm, Iid, Markov, ParameterError, Simulation
 from simspec.model.policies import Heuristic, Schedule
 from simspec.model.serving import Serving
 
@@ -52,3 +52,41 @@ def test_wakes_by_hand():
     plan = Schedule(kappas=(2, 2, 2, 0, 0, 2))
     for tally in both(plan, Drift(shape="table", alphas=(1.0,) * 8), Serving(), 3, 4):
         assert (tally.total("n"), tally.wakes.tolist(), tally.flips.tolist()) == (3 * 4 * 4, [4] * 3, [8] * 3)
+
+
+MIX = DiscreteMixture(alphas=(0.9, 0.5), weights=(0.4, 0.6), weights_of="requests", request_tokens=25)
+
+
+@pytest.mark.parametrize("process", [*PROCESSES, MIX], ids=str)
+@pytest.mark.parametrize("name", ["schedule", "rolling off", "table", "steps quick", "thompson short", "gate shut"])
+@pytest.mark.parametrize("stale", [(1, 0.5), (3, 0.0), (1000, 0.9)])
+def test_stale_drafts_are_those_of_the_twin(name, process, stale):
+    rounds, factor = stale
+    serving = Serving(stale_rounds=rounds, stale_factor=factor, delay=rounds % 3)
+    fast, slow = both(CASES[name], process, serving)
+    assert_same(fast, slow)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "cells"),
+    [
+        (1, {(2, 2): 2, (0, 0): 1, (2, 0): 1}),  # tokens 3 + 1 + 1 + 3
+        (2, {(2, 2): 1, (0, 0): 1, (2, 0): 2, (1, 1): 1}),  # tokens 3 + 1 + 1 + 1 + 2, the last draft cut
+    ],
+)
+def test_a_stale_drafter_by_hand(rounds, cells):
+    """κ = 2, then 0, then 2; a stale drafter is never right, a fresh one always; a request begins with one."""
+    plan, process = Schedule(kappas=(2, 2, 2, 0, 2)), Drift(shape="table", alphas=(1.0,) * 8)
+    for tally in both(plan, process, Serving(stale_rounds=rounds, stale_factor=0.0), 3, 4):
+        assert {(int(d), int(a)): int(tally.histogram[d, a]) // 12 for d, a in np.argwhere(tally.histogram)} == cells
+        assert tally.wakes.tolist() == [4] * 3
+
+
+def test_a_stale_drafter_needs_rows_of_its_own():
+    urn, hidden = BetaMixture(alpha=0.7, rho=0.1, request_tokens=40), Hmm(P=((0.9, 0.1), (0.2, 0.8)), alphas=(0.9, 0.5))
+    stale = Serving(stale_rounds=2, stale_factor=0.5)
+    for process in (urn, hidden.model_copy(update={"start": "carry"})):
+        with pytest.raises(ParameterError, match=f"stale_factor = 0.5 has no meaning for {process.type}"):
+            Simulation(process, policy=Heuristic(lowest=0), serving=stale).check((16,), [Cost()])
+    with pytest.raises(TypeError, match="Urn has no rows"):
+        both(CASES["rolling off"], urn, stale)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from simspec.advice.drift.parts import Part, part_of_lines, part_of_rounds
 from simspec.advice.drift.worth import Worth, worth_of
 from simspec.evidence import reading
 from simspec.evidence.changes.blocks import Blocks, blocks_of
-from simspec.evidence.changes.course import ROUND, Course, course_of
+from simspec.evidence.changes.course import Course, course_of, course_of_lines
 from simspec.evidence.changes.detect import DETECTORS, Change, changes_in, detector_named
 from simspec.evidence.changes.stretches import Stretch, stretches_of
+from simspec.evidence.changes.unseen import least_fall
 from simspec.evidence.costs.round_costs import CostGrid, RoundCosts
+from simspec.evidence.kappa_seen import which_kappa
 from simspec.evidence.observed import Observed
 from simspec.evidence.readers.base import Options
 from simspec.evidence.recognise import read_one
@@ -38,12 +39,14 @@ class DriftAnswer:
     changes : tuple of Change
     stretches : tuple of Stretch
         One more than changes.
-    parts : tuple of Observed
-        The rounds of each stretch.
+    parts : tuple of Part
+        What ran in each stretch.
     detector : str
     level : float
-    worth : Worth or None
-        The best κ of each stretch, where costs were given.
+    worth : Worth, str or None
+        The best κ of each stretch, where costs were given; or why there is none.
+    unseen : float or None
+        Where nothing changes: the least fall of α in the middle of the log that would have been told; None: no fall.
     """
 
     source: Source
@@ -51,13 +54,14 @@ class DriftAnswer:
     blocks: Blocks
     changes: tuple[Change, ...]
     stretches: tuple[Stretch, ...]
-    parts: tuple[Observed, ...]
+    parts: tuple[Part, ...]
     detector: str
     level: float
-    worth: Worth | None = None
+    worth: Worth | str | None = None
+    unseen: float | None = None
 
     @property
-    def kappas(self) -> tuple[tuple[int, ...], ...]:
+    def kappas(self) -> tuple[tuple[float, ...], ...]:
         """Draft lengths seen in each stretch."""
         return tuple(part.kappas for part in self.parts)
 
@@ -137,20 +141,17 @@ def drift(
         raise ParameterError("level", f"level = {level} is out of range; allowed: 0.5 ≤ level < 1")
     grid = _costs(costs)
     source = _source(files, Options(level=level, **options))
-    observed = source.observed
-    if isinstance(observed, Observed) and observed.whole is not None:
-        observed = observed.whole
-    course = observed if isinstance(observed, Unknown) else course_of(observed)
-    if isinstance(course, Unknown) or isinstance(observed, Unknown):
-        why = course.reason if isinstance(course, Unknown) else ""
-        raise ParameterError("files", f"{', '.join(source.files)}: no change can be looked for: {why}")
+    course, part_of = _course(source)
+    if isinstance(course, Unknown):
+        raise ParameterError("files", f"{', '.join(source.files)}: no change can be looked for: {course.reason}")
     reading.tell("looking for changes")
     blocks = blocks_of(course)
     changes = changes_in(course, blocks, chosen, level, reading.tell)
     stretches = stretches_of(course, blocks, changes, level)
-    parts = tuple(_part(observed, course, own) for own in stretches)
+    parts = tuple(part_of(course, own) for own in stretches)
     worth = None if grid is None else worth_of(parts, grid, seed)
-    return DriftAnswer(source, course, blocks, changes, stretches, parts, detector, level, worth)
+    unseen = None if changes else least_fall(course, blocks, chosen)
+    return DriftAnswer(source, course, blocks, changes, stretches, parts, detector, level, worth, unseen)
 
 
 def _source(files: tuple[str | Path, ...], options: Options) -> Source:
@@ -173,12 +174,14 @@ def _costs(given: CostGrid | RoundCosts | Cost | Mapping[str, Any] | None) -> Ro
     return RoundCosts.of_cost(given) if isinstance(given, Cost) else given
 
 
-def _part(observed: Observed, course: Course, own: Stretch) -> Observed:
-    """The rounds of a stretch."""
-    if course.unit != ROUND or not observed.ordered:
-        return observed.take(np.arange(own.first, own.end))
-    rows = slice(own.first, own.end)
-    offsets = np.unique(np.clip(observed.offsets, own.first, own.end) - own.first)
-    return Observed(
-        observed.drafted[rows], observed.accepted[rows], observed.count[rows], offsets, observed.unit, observed.ordered
-    )
+def _course(source: Source) -> tuple[Course | Unknown, Callable[[Course, Stretch], Part]]:
+    """The log in order: its rounds where it holds them, else its means; and what makes a part of a stretch."""
+    observed = source.observed
+    if isinstance(observed, Observed):
+        rounds = observed if observed.whole is None else observed.whole
+        return course_of(rounds), lambda course, own: part_of_rounds(rounds, course, own)
+    if source.line_course is not None:
+        return course_of_lines(source.line_course), part_of_lines
+    if source.line_means is not None:
+        return Unknown(which_kappa(source)), part_of_lines
+    return observed, part_of_lines

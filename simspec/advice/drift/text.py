@@ -6,7 +6,7 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simspec.advice.drift.worth import MOST
+from simspec.advice.drift.worth import MOST, Worth
 from simspec.evidence.changes.course import ROUND
 from simspec.evidence.changes.detect import DETECTORS, Change
 from simspec.evidence.changes.stretches import Stretch, kappa_runs
@@ -41,7 +41,7 @@ def _headline(own: DriftAnswer) -> str:
         low, high = only.interval
         return wrapped(
             f"acceptance does not change along the log as far as {rounds} tell: α = {only.alpha:.3f} "
-            f"[{low:.3f}, {high:.3f}] of the drafts examined; {_kappa(own, 0)}"
+            f"[{low:.3f}, {high:.3f}] of the drafts examined; {_kappa(own, 0)}.  {_unseen(own)}"
         )
     lines = []
     for i, change in enumerate(own.changes[:_SAID]):
@@ -55,6 +55,12 @@ def _headline(own: DriftAnswer) -> str:
     if len(own.changes) > _SAID:
         lines.append(f"{plural(len(own.changes), 'change')} in {rounds}: all of them are in the table")
     return "\n".join(map(wrapped, lines))
+
+
+def _unseen(own: DriftAnswer) -> str:
+    if own.unseen is None:
+        return "The log is too short or too uneven to tell of any fall in its middle"
+    return f"A fall by {own.unseen:.3f} in the middle would have been told, a smaller one perhaps not"
 
 
 def _rate(own: DriftAnswer, stretch: Stretch) -> float:
@@ -95,11 +101,17 @@ def _kappa(own: DriftAnswer, *stretches: int) -> str:
     """What κ did."""
     sets = {own.kappas[i] for i in stretches}
     if len(sets) == 1 and len(own.kappas[stretches[0]]) == 1:
-        return f"κ stays at {own.kappas[stretches[0]][0]}"
+        return f"κ stays at {own.kappas[stretches[0]][0]:g}"
     means = [own.stretches[i].mean_kappa for i in stretches]
     if len(means) == 1:
-        return f"κ = {kappa_set(own.kappas[stretches[0]])}, {means[0]:.2f} in the mean"
+        return f"κ = {_set(own.kappas[stretches[0]])}, {means[0]:.2f} in the mean"
     return f"κ goes from {means[0]:.2f} to {means[1]:.2f} in the mean"
+
+
+def _set(kappas: tuple[float, ...]) -> str:
+    if all(kappa == int(kappa) for kappa in kappas):
+        return kappa_set([int(kappa) for kappa in kappas])
+    return f"{kappas[0]:.2f} to {kappas[-1]:.2f}"
 
 
 def _kappa_by_itself(own: DriftAnswer) -> str:
@@ -122,14 +134,15 @@ def _table(own: DriftAnswer) -> str:
         f"{own.level:.0%} interval",
     ]
     head += [] if own.one_kappa else ["α same positions"]
-    head += ["κ", "mean κ"] + ([] if own.worth is None else ["best κ", "speed-up"])
+    head += ["κ", "mean κ"] + (["best κ", "speed-up"] * isinstance(own.worth, Worth))
     rows = []
     for i, part in enumerate(own.stretches):
         row = [f"{_number(own, part.first):,}", f"{part.rounds:,}", f"{part.examined:,}", number(part.alpha, 3)]
         row.append(f"[{part.interval[0]:.3f}, {part.interval[1]:.3f}]")
         row += [] if own.one_kappa else [number(part.alpha_same, 3)]
-        row += [kappa_set(own.kappas[i]), number(part.mean_kappa, 2)]
-        row += [] if own.worth is None else [str(own.worth.kappas[i]), f"{own.worth.speedups[i]:.2f}x"]
+        row += [_set(own.kappas[i]), number(part.mean_kappa, 2)]
+        if isinstance(own.worth, Worth):
+            row += [str(own.worth.kappas[i] or "off"), f"{own.worth.speedups[i]:.2f}x"]
         rows.append(row)
     return table(head, rows, _ROWS)
 
@@ -145,8 +158,8 @@ def _monitor(own: DriftAnswer) -> str:
 
 def _worth(own: DriftAnswer) -> str:
     worth = own.worth
-    if worth is None:
-        return ""
+    if not isinstance(worth, Worth):
+        return worth or ""
     if not own.changes:
         return (
             f"best κ {worth.fixed or 'off'} throughout, {worth.speedup_fixed:.2f}x: nothing asks for another on the way"
@@ -221,8 +234,10 @@ def to_dict(own: DriftAnswer) -> dict[str, Any]:
         "design_effect": own.blocks.design,
         "kappa_from": None if runs is None else [_at(own, first) | {"kappa": kappa} for first, kappa in runs],
         "changes": changes,
+        "least_fall_told": own.unseen,
         "stretches": [_stretch(own, i) for i in range(len(own.stretches))],
-        "worth": None if own.worth is None else {**vars(own.worth), "gain": own.worth.gain},
+        "worth": {**vars(own.worth), "gain": own.worth.gain} if isinstance(own.worth, Worth) else None,
+        "reasons": {"worth": own.worth} if isinstance(own.worth, str) else {},
         "notes": _notes(own),
     }
 

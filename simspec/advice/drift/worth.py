@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from simspec.advice.acceptance import Acceptance
+from simspec.advice.drift.parts import Part
 from simspec.advice.recommend.answer import recommend
 from simspec.evidence import reading
 from simspec.evidence.costs.round_costs import RoundCosts
-from simspec.evidence.observed import Observed
 
 MOST = 12
 """Stretches that are weighed; each takes up to some seconds."""
@@ -47,28 +47,33 @@ class Worth:
         return self.speedup_changing / self.speedup_fixed - 1.0
 
 
-def worth_of(parts: Sequence[Observed], costs: RoundCosts, seed: int = 1) -> Worth | None:
-    """Weigh each stretch as `simspec.recommend` does; None for more than `MOST` of them.
+def worth_of(parts: Sequence[Part], costs: RoundCosts, seed: int = 1) -> Worth | str:
+    """Weigh each stretch as `simspec.recommend` does; or the reason why it cannot be done.
 
     Examples
     --------
-    >>> good, bad = (Observed.of_counts([(4, 1000, c)]) for c in ([900, 810, 730, 650], [400, 160, 60, 25]))
-    >>> own = worth_of([good, bad], RoundCosts.affine(1.0, 0.1))
+    >>> from simspec.advice.acceptance import acceptance_of_numbers
+    >>> good, bad = (acceptance_of_numbers(kappa=4, emitted=emitted, rounds=1000) for emitted in (4.2, 1.6))
+    >>> own = worth_of([Part((4,), 4200.0, good), Part((4,), 1600.0, bad)], RoundCosts.affine(1.0, 0.1))
     >>> own.kappas, own.fixed, 0.03 < own.gain < 0.3
-    ((8, 2), 4, True)
+    ((8, 2), 5, True)
     """
     if len(parts) > MOST:
-        return None
-    longest = max(part.kappa_max for part in parts)
+        return f"{len(parts)} stretches are too many to weigh κ in each; allowed: {MOST}"
+    longest = math.ceil(max(max(part.kappas) for part in parts))
     kappa_max = min(LONGEST, max(LEAST_KAPPA_MAX, 2 * longest))
-    tokens, curves = [], []
+    curves = []
     for i, part in enumerate(parts):
+        if part.acceptance is None:
+            return "the log holds means only, and κ is not one number in every stretch: κ cannot be weighed"
         reading.tell(f"weighing stretch {i + 1} of {len(parts)}")
-        choice = recommend(_acceptance(part), costs, kappa_max=kappa_max, seed=seed).choice
-        tokens.append(float((part.count * (part.accepted + 1)).sum()))
+        choice = recommend(part.acceptance, costs, kappa_max=kappa_max, seed=seed).choice
         curves.append(choice.speedup)
         options = choice.options
-    weight, cost = np.array(tokens), 1.0 / np.array(curves)  # plain steps per token, by stretch and option
+    weight, cost = (
+        np.array([part.tokens for part in parts]),
+        1.0 / np.array(curves),
+    )  # plain steps per token, by stretch and option
     fixed = weight @ cost
     return Worth(
         kappas=tuple(max(0, options[best]) for best in cost.argmin(axis=1)),
@@ -76,19 +81,4 @@ def worth_of(parts: Sequence[Observed], costs: RoundCosts, seed: int = 1) -> Wor
         fixed=max(0, options[int(np.argmin(fixed))]),
         speedup_fixed=float(weight.sum() / fixed.min()),
         speedup_changing=float(weight.sum() / (weight @ cost.min(axis=1))),
-    )
-
-
-def _acceptance(part: Observed) -> Acceptance:
-    """A stretch as `simspec.recommend` takes it."""
-    kappas, emitted = part.kappas, 1.0 + float((part.count * part.accepted).sum()) / part.rounds
-    return Acceptance(
-        kappa=kappas[0] if len(kappas) == 1 else None,
-        emitted=emitted,
-        emitted_interval=None,
-        survival=None,
-        mean_drafted=float((part.count * part.drafted).sum()) / part.rounds,
-        observed=part,
-        origin="a stretch of the log",
-        rounds=part.rounds,
     )

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simspec.evidence.line_course import LineCourse
 from simspec.evidence.observed import ENGINE, LOG_LINE, NO_UNIT, REQUEST, SPAN, Floats, Observed
 from simspec.evidence.source import Unknown
 from simspec.text import plural
 
 _Columns = tuple[Floats, Floats, Floats, Floats, Floats, Floats]
 ROUND = "round"
+_HALVINGS = 40
 LEAST = 40
 """Blocks below which nothing is looked for: a detector would never tell."""
 SMALLEST = 8
@@ -40,7 +42,8 @@ class Course:
     Attributes
     ----------
     unit : str
-        What a unit is: ``"round"`` (or a span of them), ``"request"``, ``"log line"`` or ``"scrape interval"``.
+        What a unit is: ``"round"`` (or a span of them), ``"request"``, ``"log line"``, ``"scrape interval"`` or
+        ``"iteration"``.
     rounds, accepted, examined, drafted : float array (units,)
         Rounds of each, and their drafts: accepted, examined (accepted, or the first one rejected), offered.
     excess : float array (units,)
@@ -65,6 +68,11 @@ class Course:
     notes: tuple[str, ...] = ()
     names: tuple[str, ...] | None = None
     begins: tuple[tuple[str, int], ...] | None = None
+
+    @property
+    def blurred(self) -> bool:
+        """Whether a change may lie inside a unit."""
+        return self.unit != REQUEST and float(self.rounds.max()) > 1.0
 
     def round_at(self, unit: int) -> int:
         """Number, from 1, of the first round of a unit."""
@@ -102,6 +110,42 @@ def course_of(observed: Observed) -> Course | Unknown:
     unit = ROUND if by_round or observed.unit == SPAN else observed.unit
     names = None if by_round else observed.names
     return Course(unit, *rows, _notes(observed, by_round), names, observed.begins)
+
+
+def course_of_lines(own: LineCourse) -> Course | Unknown:
+    """Lines that print means: α of each is that of i.i.d. drafts with its mean at its κ.
+
+    Examples
+    --------
+    >>> lines = LineCourse(np.full(50, 4.0), np.full(50, 100.0), np.full(50, 177.31), (("a.log", 1),) * 50, "log line")
+    >>> course_of_lines(lines).reason
+    'every line has the same rate: nothing varies'
+    """
+    if len(own.rounds) < LEAST:
+        return Unknown(f"{plural(len(own.rounds), own.unit)}; where acceptance changes can be told from {LEAST} on")
+    alpha = _alphas(own.accepted / own.rounds, own.kappa)
+    examined = np.where(alpha > 0.0, own.accepted / np.maximum(alpha, 1e-300), own.rounds)
+    whole = own.accepted.sum() / examined.sum()
+    excess = own.accepted - whole * examined
+    if np.abs(excess).max() <= 1e-9 * examined.max():
+        return Unknown("every line has the same rate: nothing varies")
+    notes = ["α of a line is that of i.i.d. drafts with the mean it prints, at its κ"] + [own.says] * bool(own.says)
+    if own.without_kappa:
+        notes.append(f"{plural(own.without_kappa, own.unit)} whose κ is not told are left out")
+    drafted, spread = own.rounds * own.kappa, examined * whole * (1.0 - whole)
+    return Course(
+        own.unit, own.rounds, own.accepted, examined, drafted, excess, spread, tuple(notes), begins=own.begins
+    )  # fmt: skip
+
+
+def _alphas(mean: Floats, kappa: Floats) -> Floats:
+    """The i.i.d. α whose rounds of κ drafts accept so many on average, by bisection."""
+    low, high = np.zeros_like(mean), np.ones_like(mean)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        total = -middle * np.expm1(kappa * np.log(middle)) / (1.0 - middle)
+        low, high = np.where(total < mean, middle, low), np.where(total < mean, high, middle)
+    return np.asarray((low + high) / 2.0)
 
 
 def _of_rows(observed: Observed) -> _Columns:

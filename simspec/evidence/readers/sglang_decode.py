@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
+from simspec.evidence.line_course import LineBlocks, LineCourse
 from simspec.evidence.line_means import LineSums
+from simspec.evidence.observed import LOG_LINE
 from simspec.evidence.readers.base import MOST_GROUPS, LineReader, Place, Seen, lines_in
 from simspec.evidence.source import Rows, Source, Unknown
 
@@ -23,6 +26,8 @@ ENGINES = {
     DRAFT_ONLY: "SGLang main 2026",
     UNDECIDED: "SGLang",
 }
+STEPS = 40
+"""Decode steps that a line is taken for, SGLang's ``decode_log_interval`` unless it is set."""
 LEAST_RATE = 0.05
 """Below, a rate of two decimals does not tell κ."""
 
@@ -60,6 +65,7 @@ class _Kind:
     groups: dict[tuple[str, int, str], _Group] = field(default_factory=dict)
     idle: Seen = field(default_factory=Seen)
     sums: LineSums = field(default_factory=LineSums)
+    course: LineBlocks = field(default_factory=LineBlocks)
 
 
 @dataclass(eq=False)
@@ -121,6 +127,8 @@ class SglangDecode(LineReader):
             row["accept_rate"] = float(rate)
             told = self._tell(kind, value, float(rate))
             row["_told"] = told
+        rounds = float(STEPS * max(1, running))
+        kind.course.line(tuple(told.items()), rounds, rounds * (value - 1.0), (place.file, place.number))
         kind.windows.append(row)
         key = (rank or "", running, str(sorted(told.items())))
         if key in kind.groups or len(kind.groups) < MOST_GROUPS:
@@ -157,6 +165,7 @@ class SglangDecode(LineReader):
                 row["kappa_inferred"] = Unknown(few) if kappa is None else kappa
         kind.windows.put(own.body, "windows")
         own.line_means, own.kappas = kind.sums.means(), tuple(sorted(set(kind.kappas.get(shape, []))))
+        own.line_course = self._course(kind, shape, own.kappas)
         lengths = Unknown("lines hold means without counts: a pool needs the rounds of each line")
         names = ("drafts", "draft_tokens", "accepted_tokens", "mean_emitted_per_round", "survival", "cond_alpha")
         unknown: dict[str, Any] = dict.fromkeys((*names, "iid_alpha_mle_from_mean"), lengths)
@@ -169,6 +178,17 @@ class SglangDecode(LineReader):
         }
         self._say(own, kind, shape)
         return own
+
+    def _course(self, kind: _Kind, shape: str, kappas: tuple[int, ...]) -> LineCourse | None:
+        """The lines along the log; None where κ is neither told nor given."""
+        only = kappas[0] if len(kappas) == 1 else None if kappas else self.options.kappa
+        known: dict[Hashable, float | None] = {
+            telling: next((kappa for name, kappa in telling if name == shape and kappa is not None), only)
+            for telling in kind.course.telling() if isinstance(telling, tuple)
+        }  # fmt: skip
+        if not any(known.values()):
+            return None
+        return kind.course.course(known, LOG_LINE, f"a line is taken for {STEPS} decode steps (decode_log_interval)")
 
     def _say(self, own: Source, kind: _Kind, shape: str) -> None:
         kappas = kind.kappas.get(shape, [])

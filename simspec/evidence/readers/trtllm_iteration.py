@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simspec.evidence.block import Counts, figures
+from simspec.evidence.line_course import LineBlocks
 from simspec.evidence.readers.base import MOST_GROUPS, Doubts, Fields, ObjectReader, Place
 from simspec.evidence.readers.trtllm_times import IterationTimes
 from simspec.evidence.source import Source, Unknown
@@ -44,6 +45,7 @@ class TrtllmIteration(ObjectReader):
     rows: int = 0
     times: IterationTimes = field(default_factory=IterationTimes)
     spread: BatchMeans = field(default_factory=BatchMeans)
+    course: LineBlocks = field(default_factory=LineBlocks)
     doubts: Doubts = field(default_factory=Doubts)
     source: Source = field(default_factory=lambda: Source(SHAPE, "TensorRT-LLM PyTorch backend /metrics"))
 
@@ -86,6 +88,7 @@ class TrtllmIteration(ObjectReader):
             self.accepted + accepted,
         )
         self.spread.add(accepted, drafts)
+        self.course.line(drafted // drafts, drafts, accepted, (place.file, place.number), drafted)
         self.times.add(row, own, drafts, drafted, accepted)
         self._kappa(number, drafted / drafts)
 
@@ -119,6 +122,7 @@ class TrtllmIteration(ObjectReader):
             for first, last, k in self.runs
         }
         own.body["pooled"] = out
+        own.line_course = self.course.course(None, "iteration") if self.drafts else None
         if self.runs_left_out:
             out["kappa_by_iteration_left_out"] = self.runs_left_out
         if len(kappas) > 1:
