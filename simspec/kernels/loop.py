@@ -19,6 +19,7 @@ from simspec.kernels.fields import (
     FIELDS,
     FIXED,
     FLIPS,
+    FORESEES,
     FULL,
     HOME,
     LAST,
@@ -63,6 +64,7 @@ from simspec.kernels.serving import (
     choose_late,
     count_turns,
     draw_stale,
+    foresee,
     grow_stale,
     recall,
     wait,
@@ -110,8 +112,8 @@ def play_rounds(
     truncate : int
         Whether the last drafts of a request are cut to what is still needed.
     kappa, policy, numbers
-        First κ; `FIXED`, `HEURISTIC`, `OWN` or `RULE`; (change after a full round, after another, lowest, highest,
-        whether κ and state outlive a request, whether the rule is random, whether a κ out of bounds ends play).
+        First κ; `FIXED`, `HEURISTIC`, `OWN`, `RULE` or `FORESEES`; (change after a full round, after another, lowest,
+        highest, whether κ and state outlive a request, whether the rule is random, whether a κ beyond them ends play).
     own, rule
         A user's pass, and one of `simspec.kernels.policies`.
     figures, initial : float64
@@ -175,6 +177,8 @@ def play_rounds(
             draw_stale(lanes, levels, used, rows, serving[FRESH])
         else:
             draw_rows(lanes, levels, used, rows)
+        if policy == FORESEES:
+            foresee(lanes, figures, cut)
         judge(lanes, cut)
         count(lanes, width, seen)
         if batch > 1:
