@@ -21,6 +21,7 @@ from simspec.kernels.fields import (
     FLIPS,
     FORESEES,
     FULL,
+    HEURISTIC,
     HOME,
     LAST,
     LENGTH,
@@ -62,7 +63,8 @@ from simspec.kernels.serving import (
     SHARES,
     STALE_ROUNDS,
     choose_late,
-    count_turns,
+    count_flips,
+    count_wakes,
     draw_stale,
     foresee,
     grow_stale,
@@ -150,6 +152,11 @@ def play_rounds(
     words = np.zeros(LANES, np.uint64)
     delay, stale = np.int64(serving[DELAY]), serving[STALE_ROUNDS]
     past, told = np.zeros((delay, TOLD, LANES), np.int32), np.zeros((TOLD, LANES), np.int32)
+    asks, asked, drafted = lanes[DRAFT:DRAFTED], lanes[LAST:FLIPS], lanes[DRAFTED:ACCEPTED]
+    accepted, full = lanes[ACCEPTED:FULL], lanes[FULL:PLACE]
+    if delay > 0:
+        asked, drafted, accepted, full = told[0], told[1], told[2], told[3]
+    rests = min(kappa, numbers[2]) <= 0
     batch, shares = np.int64(serving[BATCH]), serving[SHARES] != 0
     heard, spoken = np.zeros((1 + TOLD, LANES), np.int32), np.zeros(LANES, np.uint64)
     mark = 0
@@ -184,7 +191,9 @@ def play_rounds(
         if batch > 1:
             count_steps(lanes, batch, nowhere, steps)
         if policy != FIXED:
-            count_turns(lanes)
+            count_flips(lanes)
+            if rests:
+                count_wakes(lanes)
             if stale > 0:
                 grow_stale(lanes, stale)
             if cut:
@@ -197,12 +206,11 @@ def play_rounds(
             draw_next(keys, chunk, played, lanes, moves, moves.shape[0] // rows.shape[0])
         if urn.size > 0:
             learn(lanes)
-        if policy != FIXED:
-            asked, drafted = lanes[LAST:FLIPS], lanes[DRAFTED:ACCEPTED]
-            accepted, full = lanes[ACCEPTED:FULL], lanes[FULL:PLACE]
+        if policy == HEURISTIC and delay == 0 and not shares:
+            choose(lanes, numbers[0], numbers[1], numbers[2], numbers[3])
+        elif policy != FIXED and policy != FORESEES:
             if delay > 0:
                 recall(lanes, delay, played, past, told)
-                asked, drafted, accepted, full = told[0], told[1], told[2], told[3]
             if numbers[5] != 0:
                 draw_words(keys, chunk, played, words)
             if shares:
@@ -212,9 +220,9 @@ def play_rounds(
                     return -(played + 1)
             else:
                 if policy == OWN:
-                    own(lanes[DRAFT:DRAFTED], accepted, full, memory)
+                    own(asks, accepted, full, memory)
                 elif policy == RULE:
-                    rule(lanes[DRAFT:DRAFTED], asked, drafted, accepted, full, memory, figures, words)
+                    rule(asks, asked, drafted, accepted, full, memory, figures, words)
                 if delay > 0:
                     wait(lanes, delay, kappa, initial, memory)
                 if policy == OWN and numbers[6] != 0 and out_of_bounds(lanes, nowhere, numbers[2], numbers[3]):

@@ -30,13 +30,18 @@ a drafter is stale that was off, and the rows of a fresh one, behind which those
 
 
 @njit
-def count_turns(lanes):
-    """Flips ask for another κ than the round before; wakes draft in a request whose last round had κ = 0."""
+def count_flips(lanes):
+    """Rounds that ask for another κ than the round before."""
     for lane in range(LANES):
         moved = np.int32(lanes[DRAFT + lane] != lanes[LAST + lane])
         lanes[FLIPS + lane] = np.int32(lanes[FLIPS + lane] + moved)
     for lane in range(LANES):
         lanes[LAST + lane] = lanes[DRAFT + lane]
+
+
+@njit
+def count_wakes(lanes):
+    """Rounds that draft in a request whose last round had κ = 0."""
     for lane in range(LANES):
         woken = np.int32(lanes[OFF + lane] * np.int32(lanes[DRAFTED + lane] > 0))
         lanes[WAKES + lane] = np.int32(lanes[WAKES + lane] + woken)
