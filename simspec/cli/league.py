@@ -10,8 +10,11 @@ from simspec.cli.common import add_json, add_quiet, add_threads, number, positiv
 from simspec.cli.cost_options import add_costs, costs_from
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from simspec.advice.own_league import OwnSurroundings
     from simspec.model import Cost
+    from simspec.run.league import League
     from simspec.run.progress import Progress
 
 CHANGES = (
@@ -24,6 +27,7 @@ examples:
   simspec league server.log --draft-cost 0.05     does adapting beat the best fixed κ on what your log shows?
   simspec league --survival .74,.54,.41,.3        the same for a figure
   simspec league --process scenario.toml          the same for the [process] of a scenario
+  simspec league --figure league.png              regret over time, and κ along a change, as a picture
   simspec league --switch-cost 0.05               where every change of κ costs 5% of a plain step
 one controller by itself: [policy] in a scenario, see docs/control.md"""
 
@@ -61,6 +65,10 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     )
     own.add_argument("--seed", type=whole, default=1, metavar="N", help="root seed; default 1")
     own.add_argument("--level", type=number, default=0.95, metavar="P", help="confidence level; default 0.95")
+    own.add_argument(
+        "--figure", default=None, metavar="FILE",
+        help="also draw regret over time and κ along a change into this .png or .svg; default: no picture",
+    )  # fmt: skip
     add_threads(own)
     add_quiet(own)
     add_json(own)
@@ -77,12 +85,15 @@ def do(args: argparse.Namespace) -> int:
 
     windows = DEFAULT_WINDOWS if args.windows is None else args.windows
     threads = threads_of(args)
+    path = _figure(args)
     with Progress(quiet=args.quiet) as progress:
         own = _own(args, progress)
         longest = args.kappa_max or (LONGEST if own is None else own.longest)
         cost = _cost(args, longest)
         where = None if own is None else own.where
         found = league(cost, windows, args.seed, args.level, threads, where, longest, progress)
+        if path is not None:
+            _draw(path, found, own, progress)
     notes = () if own is None else own.notes
     if args.json:
         print_json({"answer": answer(found), "cost": cost.identity(), "windows": windows, "seed": args.seed,
@@ -92,6 +103,28 @@ def do(args: argparse.Namespace) -> int:
         print(found)
         print(*(wrapped(note, "", "  ") for note in notes), sep="\n", end="\n" if notes else "")
     return 0
+
+
+def _figure(args: argparse.Namespace) -> Path | None:
+    """Where a picture goes; refused before any work if it cannot be drawn."""
+    if args.figure is None:
+        return None
+    from pathlib import Path
+
+    from simspec.report.league import check_path
+
+    return check_path(Path(args.figure))
+
+
+def _draw(path: Path, found: League, own: OwnSurroundings | None, progress: Progress) -> None:
+    """The picture of the first of the user's own surroundings, or of the usual ones."""
+    from simspec.report.league import picture
+    from simspec.run.league_curves import league_curves
+
+    name, first = (None, None) if own is None else next(iter(own.where.items()))
+    process, says = (None, "") if first is None else (first.process, f"{name}: {first.says}")
+    curves = league_curves(found.cost, process, says, found.longest, found.seed, found.level, progress)
+    progress.note(f"{picture(curves, path)} shows regret over time{'' if name is None else f' of {name}'}")
 
 
 def _cost(args: argparse.Namespace, longest: int) -> Cost:

@@ -213,9 +213,11 @@ def _conditions(serving: Serving, fresh: int) -> np.ndarray:
 def _play_again(
     form: Form, keys: np.ndarray, chunk: int, lanes: int, quota: int, kappa: int, policy: Policy, told: str
 ) -> NoReturn:  # fmt: skip
-    """Play a chunk in the twin, which names lane, round and state of what went wrong in a user's pass."""
-    from simspec.kernels import twin
+    """Play a chunk in plain Python, which names lane, round and state of what went wrong in a user's pass."""
+    from simspec.kernels import own_twin, twin
 
+    if not policy.serving.shares_kappa:
+        own_twin.find_fault(form, keys, chunk, lanes, quota, kappa, policy)
     twin.play(form, keys, chunk, lanes, quota, kappa, policy)
     raise ParameterError("policy", f"policy fails compiled and not in plain Python ({told}); chunk {chunk}")
 

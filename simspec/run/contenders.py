@@ -7,6 +7,7 @@ from typing import Any
 from simspec.model import Cost
 from simspec.model.policies import (
     Exp3,
+    Exp3Spec,
     Gate,
     Goodput,
     Heuristic,
@@ -16,6 +17,7 @@ from simspec.model.policies import (
     Steps,
     Thompson,
     Ucb,
+    UcbSpec,
 )
 
 GATE = "gate .3"
@@ -36,12 +38,13 @@ def contenders(cost: Cost, longest: int) -> dict[str, Policy]:
     Examples
     --------
     >>> own = contenders(Cost(c_d=0.1), 8)
-    >>> len(own) >= 19, max(policy.longest for policy in own.values())
+    >>> len(own) >= 24, max(policy.longest for policy in own.values())
     (True, 8)
     """
     first = min(4, longest)
     bounds: dict[str, Any] = {"first": first, "lowest": 1, "highest": longest}
     lengths = tuple(kappa for kappa in _STEPS if kappa <= longest)
+    again: dict[str, Any] = {"first": first, "highest": longest, "of": "share", "probe": 256, "trial": 8}
     own: dict[str, Policy] = {
         f"κ = {first}": Schedule(kappas=(first,)),
         "+2/−1": Heuristic(**bounds),
@@ -52,15 +55,20 @@ def contenders(cost: Cost, longest: int) -> dict[str, Policy]:
         "rolling .85": Rolling(**bounds),
         "rolling .95": Rolling(**bounds, smoothing=0.95),
         "rolling .99 kept": Rolling(**bounds, smoothing=0.99, keeps=True),
+        "accepted/drafted": Rolling(**bounds, smoothing=0.95, of="drafted"),
         "SGLang steps": Steps(candidates=lengths, keeps=True),
         "goodput 50": Goodput(**bounds, keep=0.98, keeps=True),
         "goodput 500": Goodput(**bounds, keep=0.998, keeps=True),
         "UCB": Ucb(**bounds, keeps=True),
         "UCB 200": Ucb(**bounds, keep=0.995, keeps=True),
         "UCB last 500": Ucb(**bounds, window=500, keeps=True),
+        "UCBSpec": UcbSpec(highest=longest, keeps=True),
+        "UCBSpec per cost": UcbSpec(highest=longest, reward="throughput", keeps=True),
         "EXP3": Exp3(**bounds, keeps=True),
+        "EXP3Spec": Exp3Spec(**bounds, keeps=True),
         "Thompson": Thompson(**bounds, keeps=True),
         "Thompson 50": Thompson(**bounds, keep=0.98, keeps=True),
         GATE: Gate(first=first, highest=longest, keeps=True),
+        "gate, tried again": Gate(**again, keeps=True),
     }
     return {name: policy.told((cost.without_changes(),)) for name, policy in own.items()}

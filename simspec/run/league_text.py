@@ -33,7 +33,7 @@ def answer(found: League) -> str:
     >>> from simspec.run.league import league
     >>> from simspec.run.surroundings import Surrounding
     >>> own = league(windows=20_000, where={"mine": Surrounding(Iid(alpha=0.7), "my drafts")})
-    >>> print(answer(own)[:70])
+    >>> print(answer(own)[:71])
     mine: no controller beats the best fixed κ = 4 (S = 1.981); the closest
     """
     where = list(dict.fromkeys(place.surrounding for place in found.places))

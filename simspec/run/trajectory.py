@@ -12,7 +12,7 @@ from simspec.model import Cost, Drift, ParameterError, Simulation
 from simspec.model.policies import Policy
 from simspec.run.engine import Job, form_of, players
 from simspec.run.plans import steering
-from simspec.stats.intervals import student
+from simspec.stats.intervals import quantiles, student
 from simspec.text import table
 
 Floats = npt.NDArray[np.float64]
@@ -32,6 +32,9 @@ class Trajectory:
         sequence count as what was drafted.
     spread : array
         Standard deviation of κ over all rounds that start there.
+    median_cost, tail_cost : array
+        Half and 99% of the rounds that start there cost at most so much per token that they emit, changes of κ left
+        out.
     """
 
     policy: Policy
@@ -39,6 +42,8 @@ class Trajectory:
     mean: Floats
     half: Floats
     spread: Floats
+    median_cost: Floats
+    tail_cost: Floats
 
     def recovery(self, change: int, within: float = 0.5) -> int | None:
         """Tokens after a change at position ``change`` until the mean κ stays near its last level.
@@ -46,26 +51,56 @@ class Trajectory:
         That level is the mean over the last quarter of what follows, cut drafts left out; None if the stretches do not
         show it, or it is reached in none.
         """
+        return self._reached(change, within, 0.0)
+
+    def recovery_between(self, change: int, within: float = 0.5) -> tuple[int | None, int | None]:
+        """Interval of `recovery`: when the mean κ may be near its last level, and when it surely is.
+
+        From the bands of the means, each at its own level; that of the last level is left out.
+        """
+        return self._reached(change, within, -1.0), self._reached(change, within, 1.0)
+
+    def says(self, change: int, within: float = 0.5) -> str:
+        """The time to recover, in words.
+
+        Examples
+        --------
+        >>> from simspec.model.policies import Rolling
+        >>> jump = Drift(shape="table", alphas=(0.9,) * 512 + (0.5,) * 512)
+        >>> print(trajectory(jump, Rolling(), Cost(c_d=0.1)).says(512))
+        rolling: 32 tokens after the change at token 512 the mean κ is within 0.5 of its new level (32 to 32)
+        """
+        found, (low, high) = self.recovery(change, within), self.recovery_between(change, within)
+        near = f"the mean κ is within {within:g} of its new level"
+        if found is None:
+            return f"{self.policy}: after the change at token {change:,} {near} in no stretch but the last ones"
+        ends = " to ".join("the end" if end is None else f"{end:,}" for end in (low, high))
+        return f"{self.policy}: {found:,} tokens after the change at token {change:,} {near} ({ends})"
+
+    def _reached(self, change: int, within: float, bands: float) -> int | None:
+        """Tokens until the mean κ, moved away from its last level by so many bands, stays near it."""
         after = np.flatnonzero(self.starts >= change)[:-1]
         if len(after) < 4:
             return None
         level = float(self.mean[after[-(len(after) // 4) :]].mean())
-        far = np.flatnonzero(np.abs(self.mean[after] - level) > within)
+        far = np.flatnonzero(np.abs(self.mean[after] - level) + bands * self.half[after] > within)
         first = int(far[-1]) + 1 if len(far) else 0
         return None if first == len(after) else int(self.starts[after[first]] - change)
 
     def __repr__(self) -> str:
         rows = [
-            [f"{start:,}", f"{mean:.2f} ± {half:.2f}", f"{spread:.2f}"]
-            for start, mean, half, spread in zip(self.starts.tolist(), self.mean, self.half, self.spread, strict=True)
-        ]
-        return "\n".join([str(self.policy), "", table(["from token", "mean κ", "sd"], rows)])
+            [f"{start:,}", f"{self.mean[i]:.2f} ± {self.half[i]:.2f}", f"{self.spread[i]:.2f}",
+             f"{self.median_cost[i]:.3f}", f"{self.tail_cost[i]:.3f}"]
+            for i, start in enumerate(self.starts.tolist())
+        ]  # fmt: skip
+        columns = ["from token", "mean κ", "sd", "cost per token: half", "99%"]
+        return "\n".join([str(self.policy), "", table(columns, rows)])
 
 
 def trajectory(
     process: Drift, policy: Policy, cost: Cost, stretch: int = 32, chunks: int = 16, seed: int = 1, level: float = 0.95
 ) -> Trajectory:
-    """Mean κ by output position under a policy.
+    """Mean κ by output position under a policy, and what rounds cost per token there.
 
     Parameters
     ----------
@@ -74,7 +109,7 @@ def trajectory(
     policy : Policy
         Who chooses κ; told ``cost`` if it reads prices.
     cost : Cost
-        Prices that it may read.
+        Prices that it may read, and that rounds are priced by.
     stretch : int
         Tokens of a stretch.
     chunks : int
@@ -114,15 +149,24 @@ def trajectory(
     simulation.check((policy.longest,), [cost])
     job = Job(simulation, (policy.longest,), 1, seed)
     rows, (steer, first) = form_of(process, policy.longest), steering(process, policy)
-    bins = -(-process.n_tokens // stretch)
-    rounds, drafts, squares = (np.zeros((chunks, bins)) for _ in range(3))
+    bins, width = -(-process.n_tokens // stretch), policy.longest + 1
+    seen = np.zeros((chunks, bins, width, width))
     for chunk in range(chunks):
-        position, drafted, _ = players().steered_rounds(rows, job.keys, chunk, LANES, process.n_tokens, first, steer)
-        played = drafted >= 0
-        place, own = position[played] // stretch, drafted[played].astype(float)
-        for total, weight in ((rounds, np.ones_like(own)), (drafts, own), (squares, own**2)):
-            total[chunk] = np.bincount(place, weight, bins)
+        played = players().steered_rounds(rows, job.keys, chunk, LANES, process.n_tokens, first, steer)
+        position, drafted, accepted = (own[played[1] >= 0].astype(np.int64) for own in played)
+        cell = (position // stretch * width + drafted) * width + accepted
+        seen[chunk] = np.bincount(cell, minlength=bins * width**2).reshape(bins, width, width)
+    rounds, kappas = seen.sum(axis=(2, 3)), np.arange(width)
+    drafts, squares = (seen.sum(axis=3) @ kappas**power for power in (1, 2))
     mean = drafts.sum(axis=0) / rounds.sum(axis=0)
     error = np.sqrt(((drafts - mean * rounds) ** 2).sum(axis=0) * chunks / (chunks - 1)) / rounds.sum(axis=0)
     spread = np.sqrt(np.maximum(squares.sum(axis=0) / rounds.sum(axis=0) - mean**2, 0.0))
-    return Trajectory(policy, np.arange(bins) * stretch, mean, student(level, chunks) * error, spread)
+    half = student(level, chunks) * error
+    return Trajectory(policy, np.arange(bins) * stretch, mean, half, spread, *_token_costs(seen.sum(axis=0), cost))
+
+
+def _token_costs(seen: Floats, cost: Cost) -> list[Floats]:
+    """Cost per token of half, and of 99%, of the rounds (stretches, drafted, accepted)."""
+    lengths = range(seen.shape[1])
+    price = [[cost.of_round(kappa, accepted < kappa) / (accepted + 1) for accepted in lengths] for kappa in lengths]
+    return quantiles(np.ravel(price), seen.reshape(len(seen), -1).astype(np.int64), (0.5, 0.99))

@@ -20,6 +20,9 @@ MOVES = ((0.9, 0.1), (0.25, 0.75))
 TARGET = ((0.6, 0.3, 0.1), (0.2, 0.5, 0.3), (0.1, 0.1, 0.8))
 DRAFT = ((0.4, 0.4, 0.2), (0.3, 0.3, 0.4), (0.05, 0.5, 0.45))
 NINE = tuple(tuple((1.0 + (i + j) % 9) / 45.0 for j in range(9)) for i in range(9))
+_RANDOM = np.random.default_rng(3)
+MANY = tuple(tuple(map(tuple, _RANDOM.dirichlet(np.full(140, 0.2), 140).tolist())) for _ in range(2))
+"""Laws of 140 tokens: rows that are searched by halving."""
 CARRIED = {
     "two states": Hmm(P=MOVES, alphas=(0.95, 0.4), start="carry"),
     "by position": Hmm(P=MOVES, alphas=(0.95, 0.4), start="carry", steps_after_reject=2, steps_after_full=3),
@@ -31,6 +34,7 @@ CARRIED = {
     "one state": Hmm(P=((1.0,),), alphas=(0.6,), start="carry"),
     "tokens": TokenChain(target=TARGET, draft=DRAFT),
     "a perfect draft": TokenChain(target=TARGET, draft=TARGET),
+    "many tokens": TokenChain(target=MANY[0], draft=MANY[1]),
 }
 FRESH = {
     "fresh": Hmm(P=MOVES, alphas=(0.95, 0.4)),

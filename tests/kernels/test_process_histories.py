@@ -33,7 +33,7 @@ from simspec.theory import article
 
 COST = Cost(c_d=0.1, c_v=0.02, c_r=0.3)
 KEYS = stream_keys(5, "histories of processes")
-CHUNKS, ROUNDS, HIGHEST = 100, 4, 4
+CHUNKS, ROUNDS, HIGHEST = 80, 4, 4
 ALARM = 1e-8
 """False alarm of one test; there are fewer than 100."""
 PLAN = (3, 0, 2, 4, 1, 0, 3, 1)
@@ -75,7 +75,7 @@ PROCESSES = {
     "tired": Tired(),
     "request of two": DiscreteMixture(**HALVES, weights_of="requests", request_tokens=10),
     "request of rounds": DiscreteMixture(**HALVES, weights_of="rounds", request_tokens=9, truncate=False),
-    "request of beta": BetaMixture(alpha=0.7, rho=0.3, request_tokens=8),
+    "request of beta": BetaMixture(alpha=0.7, rho=0.3, request_tokens=7),
     "one token": BetaMixture(alpha=0.7, rho=0.3, request_tokens=1),
     "all or nothing": BetaMixture(alpha=0.6, rho=1.0, request_tokens=9),
     "drift": Drift(alpha_start=0.9, alpha_end=0.4, tokens=10),
@@ -155,16 +155,16 @@ def test_rounds_are_those_of_the_twin(process):
 
 
 OTHERS = {
-    "hmm, carried": Hmm(P=MOVES, alphas=(0.95, 0.4), start="carry", steps_after_full=2),
+    "hmm, carried": Hmm(P=MOVES, alphas=(0.95, 0.4), start="carry", steps_after_full=3),
     "hmm, by position": Hmm(P=MOVES, alphas=(1.0, 0.0), start="carry", steps_after_reject=1, steps_after_full=2),
     "hmm": Hmm(P=MOVES, alphas=(0.95, 0.4), start="carry"),
     "tokens": TokenChain(target=TARGET, draft=(DRAFT[0], DRAFT[1], (0.05, 0.42, 0.53))),
-    "copula": GaussianCopulaAr1(alpha=0.7, rho=0.3),
+    "copula": GaussianCopulaAr1(alpha=0.7, rho=0.25),
     "markov, carried": Markov(alpha=0.7, rho=0.3),
     "markov, by position": Markov(alpha=0.6, rho=0.5, start="carry", steps_after_reject=2),
     "markov, slow": Markov(alpha=0.6, rho=0.9, start="carry", steps_after_full=2),
     "request of two": Drift(alpha_start=0.55, alpha_end=0.55, tokens=10),
-    "request of beta": BetaMixture(alpha=0.7, rho=0.2, request_tokens=8),
+    "request of beta": BetaMixture(alpha=0.7, rho=0.2, request_tokens=7),
 }
 
 

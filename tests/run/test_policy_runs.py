@@ -193,6 +193,51 @@ def test_a_broken_policy_is_named_with_round_and_state(answer, told):
     assert f"state [{float(answer)}, 4.0]; allowed: 1 to 16" in str(error.value)
 
 
+@simspec.register_policy
+class OneLane(simspec.OwnPolicy):
+    """Well until a lane, known by its number, has had 40 tokens accepted."""
+
+    type: Literal["one_lane"] = "one_lane"
+    answer: int = 0
+
+    def start(self):
+        return [float(self.answer), 0.0]
+
+    @staticmethod
+    def choose(kappa, accepted, full, state):
+        for lane in range(kappa.size):
+            state[1, lane] += accepted[lane]
+            if lane == 3 and state[1, lane] > 40.0:
+                if state[0, lane] == 0.0:
+                    raise ValueError("lost count")
+                kappa[lane] = int(state[0, lane])
+
+
+@pytest.mark.parametrize("answer", [-1, 0])
+@pytest.mark.parametrize("delay", [0, 2])
+@pytest.mark.parametrize(
+    "process",
+    [
+        simspec.Iid(alpha=0.7),
+        simspec.Markov(alpha=0.7, rho=0.3, start="carry"),
+        simspec.Drift(alpha_start=0.9, alpha_end=0.5, tokens=200),
+        simspec.BetaMixture(alpha=0.7, rho=0.2, request_tokens=200),
+    ],
+)
+def test_a_lane_that_fails_is_named_even_if_the_policy_knows_its_number(process, delay, answer):
+    """Replayed with all lanes side by side, as the compiled loop calls it."""
+    with pytest.raises(simspec.ParameterError) as error:
+        simspec.simulate(
+            process, COST, windows=5_000, policy=OneLane(answer=answer, keeps=True), serving={"delay": delay}
+        )
+    told = str(error.value)
+    state = [float(x) for x in told.split("state [")[1].split("]")[0].split(",")]
+    assert "of lane 3, κ = 4" in told
+    assert 36.0 <= state[1] <= 44.0
+    assert ("raises ValueError (lost count)" if answer == 0 else "asks for κ = -1") in told
+    assert ("news of 2 rounds ago" in told) == (delay > 0)
+
+
 def test_nothing_is_lost_by_a_broken_policy(tmp_path):
     table = TABLE | {
         "windows": 5_000,

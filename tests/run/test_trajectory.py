@@ -57,6 +57,32 @@ def test_a_long_memory_follows_late():
     assert trajectory(JUMP, Schedule(kappas=(4,)), COST, stretch=20).recovery(300) == 0
 
 
+def test_the_time_to_recover_has_an_interval_that_fewer_outputs_widen():
+    """It holds the figure itself, and that of sixteen times as many outputs."""
+    many, few = (trajectory(JUMP, Rolling(smoothing=0.95), COST, stretch=10, chunks=n) for n in (32, 2))
+    for own in (many, few):
+        low, high = own.recovery_between(300)
+        assert low <= own.recovery(300) <= high
+    assert few.recovery_between(300)[0] <= many.recovery(300) <= few.recovery_between(300)[1]
+    widths = [own.recovery_between(300)[1] - own.recovery_between(300)[0] for own in (many, few)]
+    assert widths[0] < widths[1]
+    low, high = many.recovery_between(300)
+    assert many.says(300).endswith(f"within 0.5 of its new level ({low} to {high})")
+    assert "in no stretch but the last" in many.says(590)
+
+
+def test_cost_per_token_of_rounds_by_hand():
+    """κ = 4 at α = 1: five tokens for 1.4, until the end cuts the last draft; at α = 0 one token for 1.4."""
+    for alpha, each in ((1.0, 1.4 / 5), (0.0, 1.4)):
+        flat = Drift(alpha_start=alpha, alpha_end=alpha, tokens=45)
+        found = trajectory(flat, Schedule(kappas=(4,)), COST, stretch=20, chunks=2)
+        assert found.median_cost[:2] == pytest.approx([each, each])
+        assert found.tail_cost[:2] == pytest.approx([each, each])
+    even = trajectory(Drift(alpha_start=0.6, alpha_end=0.6, tokens=400), Schedule(kappas=(2,)), COST, stretch=300)
+    assert even.tail_cost[0] == pytest.approx(1.2)
+    assert even.median_cost[0] == pytest.approx(0.6)  # 40% of the rounds emit one token, 24% two
+
+
 @pytest.mark.parametrize(
     ("keys", "told"), [({"process": Iid(alpha=0.5)}, "drift"), ({"stretch": 0}, "stretch"), ({"chunks": 1}, "chunks")]
 )
