@@ -19,8 +19,8 @@ from simspec.model import Cost, ParameterError, Process, Simulation, Trace
 from simspec.model.policies import Policy, Schedule
 from simspec.model.serving import NORMAL, Serving
 from simspec.run.comparators import FIXED, Comparator, comparators
-from simspec.run.engine import Job, players, steered_form_of
-from simspec.run.plans import steering
+from simspec.run.engine import Job, players
+from simspec.run.plans import steered_form_of, steering
 from simspec.stats.controlled import controlled
 from simspec.stats.intervals import ratio, student
 from simspec.text import table

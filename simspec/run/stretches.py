@@ -14,8 +14,8 @@ from simspec.kernels.words import LANES
 from simspec.model import Cost, Drift, ParameterError, Process, Simulation
 from simspec.model.policies import Policy
 from simspec.model.serving import NORMAL, Serving
-from simspec.run.engine import Job, join, players, steered_form_of
-from simspec.run.plans import steering
+from simspec.run.engine import Job, join, players
+from simspec.run.plans import steered_form_of, steering
 from simspec.run.processors import default_threads
 from simspec.stats.intervals import Ratio, ratio
 from simspec.theory.stretch_costs import Stretches, check_stretches
