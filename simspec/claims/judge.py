@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,8 +33,8 @@ class Verdict:
     observed : Observed
         The simulated value with its interval; the exact value for rows without simulation.
     exact : float
-        What the exact route says.
-    route : {"simulation and exact", "exact, two ways", "exact", "none"}
+        What the exact route says; NaN where there is none.
+    route : {"simulation and exact", "simulation", "exact, two ways", "exact", "none"}
         What the verdict rests on.
     """
 
@@ -58,7 +59,7 @@ class Verdict:
             "expected_interval": [_finite(says.low), _finite(says.high)],
             "observed": self.observed.value,
             "interval": [self.observed.low, self.observed.high],
-            "exact": self.exact,
+            "exact": None if math.isnan(self.exact) else self.exact,
             "windows": self.observed.windows,
             "route": self.route,
             "why": "",
@@ -156,6 +157,8 @@ def _by_algebra(claim: Claim) -> Verdict:
 
 def _look(claim: Claim, lab: Lab, level: float) -> Verdict:
     seen, exact = claim.quantity.observe(lab, level), claim.quantity.exact()
+    if math.isnan(exact):
+        return Verdict(claim, decide(claim.says, seen.low, seen.high) or "inconclusive", seen, exact, "simulation")
     rounding = 1e-9 * max(1.0, abs(exact))
     if not seen.low - rounding <= exact <= seen.high + rounding:
         return Verdict(claim, "engine-disagreement", seen, exact, "simulation and exact")

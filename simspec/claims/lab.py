@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from simspec.kernels.tally import Tally
+from simspec.kernels.words import LANES
 from simspec.model import Cost, Iid, Process, Scheme, Simulation, TokenChain
 from simspec.model.identity import digest
 from simspec.model.policies import Fixed, Policy
@@ -17,6 +18,7 @@ from simspec.run.engine import Job
 from simspec.run.judged import JudgedJob, run_judged
 from simspec.run.pairs import Asked, laws_of
 from simspec.run.progress import Progress
+from simspec.run.regret import RegretCurve, regret
 from simspec.run.sampled import run_sampled
 from simspec.run.token_job import SampledJob
 from simspec.run.token_result import SampledTokens
@@ -98,6 +100,26 @@ class TokenNeed(Need):
         return SampledJob(self.pair, self.kappas[0], windows, seed, self.rule)
 
 
+@dataclass(frozen=True)
+class RegretNeed(Need):
+    """Lanes that must be played under a policy for long, their regret taken at marks; made by `RegretNeed.of`.
+
+    A larger budget plays more lanes, 64 at least, each as long as before.
+    """
+
+    cost: Cost = field(default_factory=Cost)
+    marks: tuple[int, ...] = ()
+
+    @staticmethod
+    def of(process: Process, policy: Policy, cost: Cost, marks: tuple[int, ...]) -> RegretNeed:
+        """Play ``policy``, which knows the prices it reads, to the last mark."""
+        return RegretNeed(process, (policy.longest,), judged=True, policy=policy, cost=cost, marks=marks)
+
+    def chunks(self, windows: int) -> int:
+        """How often 64 lanes are played at a budget."""
+        return max(1, windows // (LANES * self.marks[-1]))
+
+
 class Lab:
     """Simulations at one budget after another; a larger budget contains the smaller one."""
 
@@ -107,6 +129,7 @@ class Lab:
         self._counts: dict[str, Counts] = {}
         self._judged: dict[tuple[str, int], tuple[JudgedJob, np.ndarray]] = {}
         self._sampled: dict[tuple[str, int, str], SampledTokens] = {}
+        self._grown: dict[RegretNeed, tuple[int, RegretCurve]] = {}
 
     def simulate(self, needs: Iterable[Need], windows: int) -> None:
         """Play everything in ``needs`` with ``windows`` rounds per κ, once per process; κ played before stay."""
@@ -114,9 +137,13 @@ class Lab:
         simulations: dict[str, Simulation] = {}
         judged: dict[tuple[str, int], JudgedJob] = {}
         sampled: dict[tuple[str, int, str], SampledJob] = {}
+        grown: list[RegretNeed] = []
         for need in needs:
             if isinstance(need, TokenNeed):
                 sampled[need.key] = need.job(windows, self.seed)
+                continue
+            if isinstance(need, RegretNeed):
+                grown.append(need)
                 continue
             key = need.simulation.id
             if need.judged:
@@ -135,6 +162,13 @@ class Lab:
             self._judged[key_kappa] = outcome
         for name, drawn in zip(sampled, run_sampled(sampled.values(), self.threads, self.progress), strict=True):
             self._sampled[name] = SampledTokens(*drawn)
+        for need in dict.fromkeys(grown):
+            if self.progress is not None:
+                self.progress.say(f"{need.marks[-1]:,} rounds a lane under {need.policy.type}")
+            chunks = need.chunks(windows)
+            if need not in self._grown or self._grown[need][0] < chunks:
+                curve = regret(need.process, need.policy, need.cost, need.marks, self.seed, chunks)
+                self._grown[need] = chunks, curve
 
     def counts(self, process: Process, scheme: Scheme = CHAIN, policy: Policy = FIXED) -> Counts:
         """Counts of a simulated process, drafting in a chain at fixed κ unless another scheme or policy is named."""
@@ -151,6 +185,10 @@ class Lab:
     def sampled(self, need: TokenNeed) -> SampledTokens:
         """Tokens of a sampled pair at its last budget."""
         return self._sampled[need.key]
+
+    def regret(self, need: RegretNeed) -> RegretCurve:
+        """Regret of a policy at its last budget."""
+        return self._grown[need][1]
 
     def played(self) -> Sequence[tuple[Job, Sequence[Tally]]]:
         """All window simulations at their last budget."""

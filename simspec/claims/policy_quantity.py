@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from simspec.claims.lab import Lab, Need, Observed
+from simspec.claims.lab import Lab, Need, Observed, RegretNeed
 from simspec.claims.quantity import Quantity
 from simspec.model import Cost, Process
 from simspec.model.policies import Policy
@@ -80,3 +80,25 @@ class Against:
 
     def _of(self, value: float) -> float:
         return 1.0 - value / self.value if self.share else value - self.value
+
+
+@dataclass(frozen=True)
+class RegretSlope:
+    """Growth of regret over the last decade of rounds: 1 is linear, 1/2 that of a square root; only by simulation."""
+
+    process: Process
+    policy: Policy
+    cost: Cost
+    marks: tuple[int, ...]
+
+    @property
+    def needs(self) -> tuple[RegretNeed, ...]:
+        return (RegretNeed.of(self.process, self.policy, self.cost, self.marks),)
+
+    def exact(self) -> float:
+        return float("nan")
+
+    def observe(self, lab: Lab, level: float) -> Observed:
+        curve = lab.regret(self.needs[0])
+        lanes = curve.against["fixed"].by_lane.shape[1]
+        return Observed.around(curve.slope, curve.slope_half(level), lanes * self.marks[-1])

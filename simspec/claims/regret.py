@@ -14,9 +14,11 @@ import numpy as np
 from simspec import theory
 from simspec.claims.claim import Claim, Says, below, formula, untestable
 from simspec.claims.loops import GRID, PLUG_IN, SMOOTHING, best, steady_truth
+from simspec.claims.policy_quantity import RegretSlope
 from simspec.claims.quantity import Formula
 from simspec.claims.setup import STANDARD, USUAL, step_alpha
 from simspec.model import Drift
+from simspec.model.policies import Policy, Rolling, Thompson, Ucb
 from simspec.theory.law import FloatArray
 
 EXPLORED = 8
@@ -76,7 +78,39 @@ def claims() -> list[Claim]:
             f"It stays at {_per_token():.4f} plain target steps, {1 - steady_truth(PLUG_IN, USUAL) / best(0.7):.2%} of "
             "the speed.",
         ),
+        *_played(statement),
     ]
+
+
+PLAYED: dict[str, Policy] = {
+    "kappa* of the rolling estimate, lambda = .85": Rolling(highest=EXPLORED),
+    "UCB1 over kappa = 1 to 4, the lengths of BanditSpec": Ucb(first=1, highest=4),
+    "Thompson sampling of the rate, kappa = 1 to 8": Thompson(highest=EXPLORED),
+}
+MARKS = (10_000, 100_000)
+
+
+def _played(statement: str) -> list[Claim]:
+    """Rules whose regret no formula gives, played for long; ten million rounds are in results/control."""
+    rows = []
+    for name, policy in PLAYED.items():
+        learns = not isinstance(policy, Rolling)
+        rows.append(
+            Claim(
+                "C45",
+                "5.2",
+                f"{name}; alpha = .7, beta = .1: slope of log regret from 10,000 to 100,000 rounds",
+                statement,
+                below(0.6),
+                RegretSlope(USUAL, policy.told((STANDARD,)), STANDARD, MARKS),
+                f"A rule that weighs all it has seen settles, as exploring first does (slope {_learning_slope():.3f}): "
+                "a regret like a square root, or less, can be had at a constant alpha."
+                if learns
+                else "A memory of 12 drafts never settles, and regret is linear: every token goes on costing "
+                f"{_per_token():.4f} plain target steps more.",
+            )
+        )
+    return rows
 
 
 @functools.cache

@@ -198,7 +198,8 @@ def _row_lines(row: dict[str, Any]) -> list[str]:
         ]
     low, high = row["interval"]
     seen = _figure(row["observed"]) if low == high else f"{_figure(row['observed'])} [{_figure(low)}, {_figure(high)}]"
-    basis = f"{row['windows']:,} windows, exact {_figure(row['exact'])}" if row["windows"] else row["route"]
+    truth = "no exact value" if row["exact"] is None else f"exact {_figure(row['exact'])}"
+    basis = f"{row['windows']:,} windows, {truth}" if row["windows"] else row["route"]
     if row["windows"] and row["route"] == "exact":
         basis = f"judged by the exact {_figure(row['exact'])}; {row['windows']:,} windows check the engine"
     claimed = row["expected"] if isinstance(row["expected"], str) else _figure(row["expected"])

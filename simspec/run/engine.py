@@ -14,14 +14,14 @@ import numpy as np
 from simspec.kernels import lower
 from simspec.kernels.draw import draw_runs
 from simspec.kernels.forms import Form, FreshRow, Steps
+from simspec.kernels.forms import Policy as PolicyForm
 from simspec.kernels.jit import DISABLED
 from simspec.kernels.lower_schemes import KindTally, SchemeForm, join_kinds, scheme_form, tally_of
-from simspec.kernels.lower_steered import steered_form
-from simspec.kernels.tally import Folded, Tally
+from simspec.kernels.tally import BY_LANE, Folded, Tally, together
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import Process, SimspecError, Simulation, Trace
 from simspec.run.layout import Layout, layout
-from simspec.run.plans import steering
+from simspec.run.plans import steered_form_of, steering
 from simspec.run.progress import Progress
 from simspec.run.traces import trace_form, trace_layout
 
@@ -55,13 +55,12 @@ class Job:
             return trace_layout(self.process, self.windows, max(self.kappas))
         if self.simulation.fresh:
             return layout(self.process, self.windows, self.kappas, LANES // 2)
-        return layout(self.process, self.windows, self.kappas, rounds_only=not self.simulation.chained)
+        together = self.simulation.serving.batch
+        return layout(self.process, self.windows, self.kappas, rounds_only=not self.simulation.chained, batch=together)
 
     @property
     def tracks(self) -> tuple[int, ...]:
-        """κ under which counts are kept: one, where all are played at once or a policy chooses."""
-        if self.simulation.policy.adapts:
-            return (self.simulation.policy.longest,)
+        """κ under which counts are kept: the longest alone, where all are played at once."""
         at_once = self.simulation.fresh or self.method != "simulate"
         return (max(self.kappas),) if at_once else self.kappas
 
@@ -107,8 +106,8 @@ def play(job: Job, chunks: Iterable[int], kappas: Sequence[int] = ()) -> Sequenc
         return Folded(draw_runs(form_of(job.process, longest), job.keys, job.windows, longest)[None, :], job.kappas)
     if not job.simulation.chained:
         return [_play_scheme(job, kappa, list(chunks)) for kappa in kappas]
-    if job.simulation.policy.adapts:
-        return [_play_policy(job, list(chunks))]
+    if job.simulation.steered:
+        return [_play_policy(job, kappa, list(chunks)) for kappa in kappas]
     runs = _play_once(job, form_of(job.process, max(job.kappas)), list(chunks))
     if runs is not None:
         return Folded(runs, job.kappas)
@@ -122,13 +121,16 @@ def _play_scheme(job: Job, kappa: int, chunks: list[int]) -> KindTally:
     return tally_of(form.kinds, np.concatenate(played), kappa)
 
 
-def _play_policy(job: Job, chunks: list[int]) -> Tally:
-    """Rounds between which a policy chooses κ; the tally is called by the longest one that it may choose."""
-    plan, policy = job.layout, job.simulation.policy
-    rows = steered_form_of(job.process, policy.longest)
-    steer, first = steering(job.process, policy, job.simulation.serving)
+def _play_policy(job: Job, kappa: int, chunks: list[int]) -> Tally:
+    """Rounds of the general loop: a policy chooses κ, at most ``kappa``, or requests are served together at one."""
+    plan, policy, serving = job.layout, job.simulation.policy, job.simulation.serving
+    rows = steered_form_of(job.process, kappa)
+    steer, first = PolicyForm(lowest=kappa, highest=kappa, serving=serving), kappa
+    if policy.adapts:
+        steer, first = steering(job.process, policy, serving)
     played = [players().play(rows, job.keys, c, plan.lanes_of(c), plan.length, first, steer) for c in chunks]
-    return replace(join(played), kappa=policy.longest)
+    tally = replace(join(played), kappa=kappa)
+    return together(tally, serving.batch) if serving.batch > 1 else tally
 
 
 def _play_once(job: Job, form: Form, chunks: list[int]) -> np.ndarray | None:
@@ -155,11 +157,6 @@ def form_of(process: Process, kappa: int) -> Form:
     return trace_form(process, kappa) if isinstance(process, Trace) else lower.form(process, kappa)
 
 
-def steered_form_of(process: Process, longest: int) -> Form:
-    """The same where a policy chooses κ: a window has a law when it starts."""
-    return trace_form(process, longest) if isinstance(process, Trace) else steered_form(process, longest)
-
-
 def _play_each(job: Job, form: Form, kappa: int, chunks: list[int]) -> Tally:
     plan, keys = job.layout, job.keys
     return join([players().play(form, keys, chunk, plan.lanes_of(chunk), plan.length, kappa) for chunk in chunks])
@@ -171,7 +168,7 @@ def join(parts: Sequence[Tally]) -> Tally:
     if kinds:
         return join_kinds(kinds)
     histogram = np.sum([t.histogram for t in parts], axis=0)
-    by_lane = {name: np.concatenate([getattr(t, name) for t in parts]) for name in ("flips", "wakes", "made", "asked")}
+    by_lane = {name: np.concatenate([getattr(t, name) for t in parts]) for name in BY_LANE}
     return Tally(parts[0].kappa, np.concatenate([t.sums for t in parts]), histogram, **by_lane)
 
 

@@ -1,4 +1,4 @@
-"""Where are chunks played?  Anything with ``submit`` will do; a worker that is lost costs time and changes no number."""
+"""Where are chunks played?  Anything with ``submit`` will do; a lost worker costs time and changes no number."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from simspec.model import ParameterError, SimspecError
 
 KINDS = ("threads", "processes", "dask", "mpi")
+LOST = {"KilledWorker", "CommClosedError", "FutureCancelledError"}
 TRIES = 5
 """How often in a row a handful of chunks may be lost with its worker before the run gives up."""
 
@@ -94,10 +95,8 @@ def lost(error: Exception) -> bool:
     >>> lost(BrokenExecutor()), lost(ValueError())
     (True, False)
     """
-    names = {base.__name__ for base in type(error).__mro__}
-    return isinstance(error, BrokenExecutor) or bool(
-        names & {"KilledWorker", "CommClosedError", "FutureCancelledError"}
-    )
+    names = {base.__name__ for base in type(error).__mro__}  # of packages that may not be there
+    return isinstance(error, BrokenExecutor) or bool(names & LOST)
 
 
 @contextlib.contextmanager

@@ -99,10 +99,10 @@ def check_same(folder: Path, found: dict[str, Any], asked: dict[str, Any]) -> No
     """Raise `DatasetError` unless counts of one run can stand beside those of another."""
     pairs = []
     for key in _IDENTITY:
-        there, wanted = (own.get(key, scenario_of(own).get(key)) for own in (found, asked))
+        there, wanted = found.get(key, scenario_of(found).get(key)), asked.get(key, asked["scenario"].get(key))
         if key == "traces":
-            both = (there or {}).keys() & wanted.keys()
-            pairs += [(f"traces.{name}", there[name], wanted[name]) for name in sorted(both)]
+            known = there or {}
+            pairs += [(f"traces.{name}", known[name], wanted[name]) for name in sorted(known.keys() & wanted.keys())]
         else:
             pairs.append((key, there, wanted))
     differs = [f"{key} ({_brief(old)} there, {_brief(new)} asked for)" for key, old, new in pairs if old != new]

@@ -88,7 +88,8 @@ class Parts:
         table = pq.read_table(path, columns=columns)
         own = [values(table, name) for name in columns]
         numbers = np.stack([np.unique(own[0].astype(str), return_inverse=True)[1], *own[1:]]).astype(np.int64)
-        new = np.flatnonzero(np.append(True, (numbers[:, 1:] != numbers[:, :-1]).any(axis=0))) if len(table) else []
+        changes = (numbers[:, 1:] != numbers[:, :-1]).any(axis=0)
+        new = [0, *(1 + np.flatnonzero(changes)).tolist()] if len(table) else []
         for start, stop in zip(new, [*new[1:], len(table)], strict=True):
             stretch = Stretch(str(own[0][start]), *(int(column[start]) for column in own[1:]))
             self._index[stretch.simulation, stretch.kappa].append(_At(stretch, path, range(start, stop)))
@@ -102,7 +103,7 @@ class Parts:
             works += [Work(at.stretch.range, (kappa,), functools.partial(self._counts, job, at)) for at in kept]
             for chunks in _without(pieces, [at.stretch.range for at in kept]):
                 lacking[chunks].append(kappa)
-        alone = job.tracks != job.kappas  # whatever is asked for, all κ are played at once, or a policy chooses
+        alone = job.tracks != job.kappas  # all κ are played at once
         return works + [Work(chunks, job.kappas if alone else tuple(own)) for chunks, own in lacking.items()]
 
     def _usable(self, job: Job, kappa: int) -> list[_At]:

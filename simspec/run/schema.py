@@ -39,8 +39,9 @@ CHUNKS = _schema(
         (
             "lane",
             pa.int16(),
-            "lane in the chunk: one chain of rounds, or one generation, the independent unit; -1: the whole chunk, "
-            "whose windows are independent (their law is in the counts)",
+            "lane in the chunk: one chain of rounds, or one generation, the independent unit; the first lane of a "
+            "batch that is served together; -1: the whole chunk, whose windows are independent (their law is in the "
+            "counts)",
         ),
         ("n", pa.int64(), "rounds played by the lane, or in the chunk"),
         ("sum_accepted", pa.int64(), "Σ A, accepted drafts"),
@@ -93,6 +94,8 @@ ESTIMATES = _schema(
         ("policy", _WORD, "who chooses κ: fixed, heuristic, rolling, …"),
         ("policy_parameters", _WORD, "all parameters of the policy as canonical JSON; {} for a fixed κ"),
         ("policy_label", _WORD, "the label given to the policy in the scenario"),
+        ("serving_batch", pa.int16(), "requests that are served together, in lock step; 1 where nothing was said"),
+        ("serving_shares", pa.bool_(), "whether the requests of a batch have one κ; else each chooses its own"),
         ("serving_delay", pa.int16(), "rounds that news take to reach the policy; 0 where nothing was said"),
         ("serving_stale_rounds", pa.int16(), "rounds in which a drafter is stale that was off"),
         ("serving_stale_factor", pa.float64(), "acceptance of its drafts then, as a factor; 1 where nothing was said"),
@@ -133,6 +136,21 @@ ESTIMATES = _schema(
             pa.float64(),
             "rounds in 1,000 that draft in a request whose last round had κ = 0; 0 if fixed",
         ),
+        *_with_interval(
+            "mean_kappa", "mean κ over rounds, as asked for: the end of a request may cut a draft; κ itself if fixed"
+        ),
+        ("sd_kappa", pa.float64(), "standard deviation of κ over rounds; 0 if fixed"),
+        ("share_off", pa.float64(), "share of the rounds with κ = 0"),
+        ("kappa_fixed", pa.float64(), "best fixed κ up to 64, exact; null where not known, and where κ is fixed"),
+        ("best_fixed", pa.float64(), "S at that κ, exact"),
+        ("share_best", pa.float64(), "share of the rounds at that κ; the others probe, wander, or know better"),
+        *_with_interval("loss_fixed", "1 - speedup / best_fixed: what is lost against the best fixed κ; below 0: won"),
+        (
+            "best_schedule",
+            pa.float64(),
+            "S of the best κ by output position, exact, where rates are known by position; changes of κ are free",
+        ),
+        *_with_interval("loss_schedule", "1 - speedup / best_schedule"),
         ("mean_steps", pa.float64(), "draft steps per round: drafts of a chain, levels of a tree"),
         ("mean_wasted", pa.float64(), "drafted tokens per round that are not emitted"),
         ("tokens_p05", pa.float64(), "5% quantile of the tokens of one round, A + 1"),
@@ -146,6 +164,10 @@ ESTIMATES = _schema(
         ("loss_exact", pa.float64(), "what is lost by the exact route; null where there is none"),
         *_with_interval("mean_round_cost", "E[cost] of one round, in plain target steps"),
         *_with_interval("speedup", "S = E[tokens]/E[cost], throughput against one plain target step"),
+        *_with_interval(
+            "straggling",
+            "share of the time of a request that it waits for others of its batch, 1 − E[own cost]/E[cost of the step]",
+        ),
         ("speedup_exact", pa.float64(), "S by the exact route; null where the process has none"),
         ("round_cost_p50", pa.float64(), "median cost of one round"),
         ("round_cost_p95", pa.float64(), "95% quantile of the cost of one round"),

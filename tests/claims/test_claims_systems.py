@@ -43,7 +43,7 @@ EXPECTED = {
     "C42": [N, N, S, R],
     "C43": [N, N, S, S],
     "C44": [R, *[R, S] * 5, R, S, S, S, R, R],
-    "C45": [N, R, S, R, R],
+    "C45": [N, R, S, R, R, R, S, S],
     "C46": [N, R, R, R, R, S, R, R],
     "C47": [R, R, R, R, S, R],
     "C48": [S, R, S, R, R, S, R, N],

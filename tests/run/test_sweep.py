@@ -13,7 +13,7 @@ import pytest
 import simspec
 from simspec.kernels.words import LANES
 from simspec.model import DatasetError, ParameterError, Scenario
-from simspec.run import planning, store
+from simspec.run import dispatch, planning, store
 from simspec.run.dataset import read
 from simspec.run.planning import plan
 from simspec.run.schema import TABLES, WHOLE_CHUNK
@@ -97,7 +97,7 @@ def test_plain_readers_open_the_files(dataset):
 
 
 def test_a_repeat_shows_what_is_there_without_simulating(dataset, monkeypatch):
-    monkeypatch.setattr(sweep_module, "run_jobs", lambda *_: pytest.fail("simulated again"))
+    monkeypatch.setattr(dispatch, "play", lambda *_: pytest.fail("simulated again"))
     assert len(sweep(dataset.scenario, dataset.path).estimates) == 12
 
 

@@ -34,8 +34,18 @@ class Policy(Model):
         return True
 
     @property
+    def listens(self) -> bool:
+        """Whether outcomes of rounds steer it."""
+        return self.adapts
+
+    @property
     def reads_cost(self) -> bool:
         """Whether prices steer it: another cost is then another simulation."""
+        return False
+
+    @property
+    def by_position(self) -> bool:
+        """Whether κ follows from the output position of a request, which requests served together do not share."""
         return False
 
     @property
