@@ -168,8 +168,14 @@ def join(parts: Sequence[Tally]) -> Tally:
     if kinds:
         return join_kinds(kinds)
     histogram = np.sum([t.histogram for t in parts], axis=0)
-    by_lane = {name: np.concatenate([getattr(t, name) for t in parts]) for name in BY_LANE}
+    by_lane = {name: _concatenated([getattr(t, name) for t in parts]) for name in BY_LANE}
     return Tally(parts[0].kappa, np.concatenate([t.sums for t in parts]), histogram, **by_lane)
+
+
+def _concatenated(own: Sequence[np.ndarray]) -> np.ndarray:
+    """What some tallies have by lane; where nothing is counted, the other axes say nothing either."""
+    counted = [array for array in own if array.size]
+    return np.concatenate(counted) if counted else own[0]
 
 
 Parts = dict[int, list[tuple[range, Tally | Folded]]]

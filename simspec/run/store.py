@@ -53,7 +53,7 @@ class PartWriter:
     def __init__(self, folder: Path, part: int, metadata: dict[str, Any], names: Sequence[str] = tuple(TABLES)) -> None:
         self._note = {b"simspec": canonical_json({**metadata, "schema_version": SCHEMA_VERSION}).encode()}
         self._paths = {name: part_path(folder, name, part) for name in names}
-        self._folder, self._stack = folder, ExitStack()
+        self.part, self._folder, self._stack = part, folder, ExitStack()
         self._writers: dict[str, pq.ParquetWriter] = {}
 
     def __enter__(self) -> PartWriter:

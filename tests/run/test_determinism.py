@@ -46,7 +46,7 @@ def test_threads_and_a_spawned_process_write_the_same_bytes(tmp_path):
     spawned.join()
     assert spawned.exitcode == 0
     first = data_bytes(tmp_path / "t1")
-    assert set(first) == {f"{table}/part-000000.parquet" for table in ("chunks", "counts", "estimates")}
+    assert set(first) == {f"{table}/part-000000.parquet" for table in ("chunks", "counts", "estimates", "tallies")}
     for other in ("t2", "t7", "spawned"):
         assert data_bytes(tmp_path / other) == first
 

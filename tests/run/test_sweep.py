@@ -103,7 +103,11 @@ def test_a_repeat_shows_what_is_there_without_simulating(dataset, monkeypatch):
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [({"seed": 2}, "seed (1 there, 2 asked for)"), ({"kappa": [0, 2]}, "kappa"), ({"cost": {"c_d": 0.3}}, "cost.c_d")],
+    [
+        ({"seed": 2}, "seed (1 there, 2 asked for)"),
+        ({"method": "exact"}, "method (simulate there, exact asked for)"),
+        ({"name": "other"}, "name (tiny there, other asked for)"),
+    ],
 )
 def test_another_run_is_refused_with_what_differs(dataset, tiny, change, said):
     with pytest.raises(DatasetError) as caught:
@@ -115,18 +119,18 @@ def test_an_interrupted_run_is_continued_to_the_same_bytes(tiny, tmp_path, monke
     monkeypatch.setattr(planning, "ROWS_PER_PART", 1)
     scenario = Scenario.from_dict(tiny)
     whole = sweep(scenario, tmp_path / "whole")
-    write = store.write_part
+    add = store.PartWriter.add
 
-    def stop_at_1(folder, part, blocks, metadata):
-        if part == 1:
+    def stop_at_1(writer, name, table):
+        if writer.part == 1:
             raise KeyboardInterrupt
-        write(folder, part, blocks, metadata)
+        add(writer, name, table)
 
-    monkeypatch.setattr(store, "write_part", stop_at_1)
+    monkeypatch.setattr(store.PartWriter, "add", stop_at_1)
     with pytest.raises(KeyboardInterrupt):
         sweep(scenario, tmp_path / "cut")
     assert not read(tmp_path / "cut").complete
-    monkeypatch.setattr(store, "write_part", write)
+    monkeypatch.setattr(store.PartWriter, "add", add)
     cut = sweep(scenario, tmp_path / "cut")
     for name in TABLES:
         for file in (whole.path / name).iterdir():
@@ -151,13 +155,15 @@ def test_a_run_of_another_stream_version_is_not_continued(dataset):
 
 
 def test_a_failed_write_leaves_nothing_half_written(tiny, tmp_path, monkeypatch):
-    def full(*_args, **_kwargs):
-        raise OSError(28, "No space left on device")
+    class Full(store.pq.ParquetWriter):
+        def write_table(self, *_args, **_kwargs):
+            raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store.pq, "write_table", full)
+    monkeypatch.setattr(store.pq, "ParquetWriter", Full)
     with pytest.raises(DatasetError, match="No space left"):
         sweep(Scenario.from_dict(tiny), tmp_path / "full")
-    assert [p for p in (tmp_path / "full").rglob("*") if p.is_file()] == [tmp_path / "full" / "manifest.json"]
+    assert not list((tmp_path / "full").rglob("*.tmp"))
+    assert [path.parent.name for path in (tmp_path / "full").rglob("*.parquet")] == ["played"]  # nothing is lost
 
 
 def test_places_that_cannot_be_used(tiny, tmp_path):

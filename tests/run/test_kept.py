@@ -1,0 +1,251 @@
+"""What was played is kept: after a stop, beside other points, in spite of damage; and never played twice."""
+
+import dataclasses
+import random
+
+import numpy as np
+import pytest
+
+from simspec.kernels.tally import Folded
+from simspec.model import DatasetError, Scenario
+from simspec.run import dispatch, engine, folder, parts
+from simspec.run.dispatch import play_jobs
+from simspec.run.engine import merge
+from simspec.run.executors import threads_only
+from simspec.run.folder import locked
+from simspec.run.parts import Parts
+from simspec.run.planning import plan
+from simspec.run.progress import Progress
+from simspec.run.sweep import sweep
+
+CHAIN = {"type": "markov", "alpha": 0.7, "rho": 0.3, "start": "carry"}
+BASE = {"name": "kept", "windows": 600_000, "kappa": [0, 2, 4], "cost": {"c_d": 0.1}}
+KINDS = {
+    "iid": {"process": {"type": "iid", "alpha": 0.7}},
+    "multinomial": {"process": {"type": "iid", "alpha": 0.7}, "method": "multinomial"},
+    "markov": {"process": CHAIN},
+    "hidden": {"process": {"type": "hmm", "P": [[0.9, 0.1], [0.2, 0.8]], "alphas": [0.95, 0.4]}},
+    "carried": {
+        "process": {"type": "hmm", "P": [[0.9, 0.1], [0.2, 0.8]], "alphas": [0.95, 0.4], "start": "carry"},
+        "windows": 100_000,
+    },
+    "drift": {"process": {"type": "drift", "alpha_start": 0.85, "alpha_end": 0.62, "tokens": 128}},
+    "tree": {"process": {"type": "iid", "alpha": 0.7}, "scheme": {"type": "tree", "misses": [0.4, 0.2]}, "kappa": [4]},
+    "policy": {"process": CHAIN, "policy": {"type": "heuristic"}},
+    "batch": {"process": CHAIN, "policy": {"type": "rolling"}, "serving": {"batch": 4}, "windows": 200_000},
+}
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    """Several pieces per job, and each written at once."""
+    monkeypatch.setattr(engine, "PIECE_WINDOWS", 2**19)
+    monkeypatch.setattr(engine, "FRESH_PIECE_WINDOWS", 2**19)
+    monkeypatch.setattr(dispatch, "PIECE_WINDOWS", 2**19)
+    monkeypatch.setattr(parts, "FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(parts, "FLUSH_SHARE", 0.0)
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """Every piece of work that is played: (simulation id, κ, chunks)."""
+    calls, play = [], dispatch.play
+
+    def noted(job, chunks, kappas=()):
+        calls.extend((job.simulation.id, kappa, chunk) for kappa in kappas for chunk in chunks)
+        return play(job, chunks, kappas)
+
+    monkeypatch.setattr(dispatch, "play", noted)
+    return calls
+
+
+def scenario(**changes):
+    return Scenario.from_dict(BASE | {"process": CHAIN} | changes)
+
+
+def data(path):
+    return {str(f.relative_to(path)): f.read_bytes() for f in sorted(path.rglob("part-*.parquet"))}
+
+
+def same(one, other):
+    """Whether two tallies hold the same integers."""
+    if isinstance(one, Folded):
+        return np.array_equal(one.runs, other.runs)
+    names = [field.name for field in dataclasses.fields(one) if field.name != "kinds"]
+    pairs = [(np.asarray(getattr(one, name)), np.asarray(getattr(other, name))) for name in names]
+    return all(np.array_equal(a, b) or not (a.size or b.size) for a, b in pairs)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_counts_of_every_kind_are_read_back_as_they_were_played(kind, tmp_path):
+    jobs = list(plan(scenario(**KINDS[kind])).jobs)
+    kept = Parts(tmp_path)
+    with threads_only(2) as workers:
+        first = [merge(own) for _, own in play_jobs(jobs, workers, None, kept)]
+    kept.flush()
+    again = Parts(tmp_path)
+    assert all(work.outcome for job in jobs for work in again.split(job))
+    with threads_only(2) as workers:
+        second = [merge(own) for _, own in play_jobs(jobs, workers, None, again)]
+    for one, other in zip(first, second, strict=True):
+        assert type(one) is type(other)
+        assert isinstance(one, Folded) or all(map(same, one, other))
+        assert not isinstance(one, Folded) or same(one, other)
+
+
+def stop_after(monkeypatch, pieces):
+    """Ctrl-C once so many pieces were played."""
+    keep, left = Parts.keep, iter(range(pieces))
+
+    def stopped(self, *own):
+        keep(self, *own)
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Parts, "keep", stopped)
+    return lambda: monkeypatch.setattr(Parts, "keep", keep)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("pieces", [0, 2])
+def test_a_stopped_run_goes_on_to_the_same_bytes(kind, pieces, tmp_path, monkeypatch):
+    own = scenario(**KINDS[kind])
+    sweep(own, tmp_path / "whole")
+    go_on = stop_after(monkeypatch, pieces)
+    for _ in range(100):
+        try:
+            sweep(own, tmp_path / "cut")
+        except KeyboardInterrupt:
+            continue
+        break
+    go_on()
+    sweep(own, tmp_path / "cut")
+    assert data(tmp_path / "cut") == data(tmp_path / "whole")
+    assert not (tmp_path / "cut" / "played").exists()
+
+
+def test_nothing_is_played_twice(tmp_path, monkeypatch, played):
+    own = scenario(process=CHAIN | {"alpha": [0.6, 0.7]})
+    go_on = stop_after(monkeypatch, 2)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(own, tmp_path / "cut", threads=1)
+    go_on()
+    before = len(list(Parts(tmp_path / "cut").files()))
+    kept = sum(at.stretch.chunks for entries in Parts(tmp_path / "cut")._index.values() for at in entries)
+    done = len(played)
+    sweep(own, tmp_path / "cut", threads=1)
+    every = sum(job.layout.chunks * len(job.kappas) for job in plan(own).jobs)
+    assert before > 0
+    assert len(played) - done == every - kept
+
+
+def damage(path, how):
+    whole = path.read_bytes()
+    if how == "cut":
+        path.write_bytes(whole[: len(whole) // 2])
+    elif how == "empty":
+        path.write_bytes(b"")
+    else:
+        place = random.Random(len(whole)).randrange(len(whole))
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+
+
+class Heard(Progress):
+    """Keeps what it is told."""
+
+    def __init__(self):
+        super().__init__(quiet=True)
+        self.lines = []
+
+    def note(self, line):
+        self.lines.append(line)
+
+
+@pytest.mark.parametrize("how", ["cut", "empty", "flipped"])
+def test_a_damaged_file_of_counts_is_named_and_played_again(how, tmp_path, monkeypatch):
+    own = scenario()
+    sweep(own, tmp_path / "whole")
+    go_on = stop_after(monkeypatch, 2)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(own, tmp_path / "cut")
+    go_on()
+    victim = Parts(tmp_path / "cut").files()[0]
+    damage(victim, how)
+    heard = Heard()
+    sweep(own, tmp_path / "cut", progress=heard)
+    assert [line for line in heard.lines if victim.name in line and "damaged" in line]
+    assert data(tmp_path / "cut") == data(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("how", ["cut", "empty", "flipped", "gone"])
+@pytest.mark.parametrize("table", ["chunks", "counts", "estimates", "tallies"])
+def test_a_damaged_table_is_named_and_made_again(table, how, tmp_path, played):
+    whole, heard = sweep(scenario(), tmp_path / "out"), Heard()
+    before, done = data(whole.path), len(played)
+    victim = whole.path / table / "part-000000.parquet"
+    victim.unlink() if how == "gone" else damage(victim, how)
+    sweep(scenario(), whole.path, progress=heard)
+    assert data(whole.path) == before
+    assert [line for line in heard.lines if str(victim) in line]
+    assert (len(played) > done) == (table == "tallies")  # the others follow from these
+
+
+def test_new_costs_play_nothing_and_new_kappas_only_themselves(tmp_path, played):
+    own = sweep(scenario(), tmp_path / "out")
+    done, points = len(played), len(own.estimates)
+    dearer = scenario(cost={"c_d": [0.1, 0.2]}, level=0.9)
+    assert len(sweep(dearer, own.path).estimates) == 2 * points
+    assert len(played) == done
+    longer = scenario(kappa=[0, 2, 4, 6], cost={"c_d": [0.1, 0.2]})
+    sweep(longer, own.path)
+    assert {kappa for _, kappa, _ in played[done:]} == {6}
+    sweep(longer, tmp_path / "fresh")
+    assert data(own.path) == data(tmp_path / "fresh")
+
+
+def test_points_no_longer_asked_for_are_kept_and_not_shown(tmp_path, played):
+    two = scenario(process=CHAIN | {"alpha": [0.6, 0.7]})
+    whole = sweep(two, tmp_path / "out")
+    before, done = data(whole.path), len(played)
+    assert set(sweep(scenario(), whole.path).estimates["alpha"]) == {0.7}
+    assert set(sweep(two, whole.path).estimates["alpha"]) == {0.6, 0.7}
+    assert len(played) == done
+    assert data(whole.path) == before
+
+
+@pytest.mark.parametrize("process", [CHAIN, {"type": "iid", "alpha": 0.7}], ids=lambda own: own["type"])
+def test_a_larger_budget_plays_what_is_new(process, tmp_path, played):
+    less, more = (scenario(process=process, windows=windows) for windows in (1_000_000, 2_000_000))
+    sweep(less, tmp_path / "out")
+    done = len(played)
+    sweep(more, tmp_path / "out")
+    added = played[done:]
+    full = next(iter(plan(less).jobs)).layout.lanes // 64
+    assert min(chunk for _, _, chunk in added) == full  # its last chunk had fewer lanes
+    sweep(more, tmp_path / "fresh")
+    assert data(tmp_path / "out") == data(tmp_path / "fresh")
+
+
+def test_two_runs_into_one_folder(tmp_path):
+    own = scenario()
+    (tmp_path / "out").mkdir()
+    with locked(tmp_path / "out"), pytest.raises(DatasetError, match=r"another run is at work here \(process \d+ on"):
+        sweep(own, tmp_path / "out")
+    assert sweep(own, tmp_path / "out").complete
+    with locked(tmp_path / "out"):  # looking at what is complete needs no lock
+        assert sweep(own, tmp_path / "out").complete
+
+
+def test_a_stop_while_other_points_are_taken_over_loses_nothing(tmp_path, monkeypatch, played):
+    sweep(scenario(), tmp_path / "out")
+    done, write = len(played), folder.store.write_json
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(folder.store, "write_json", stop)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(scenario(kappa=[0, 4]), tmp_path / "out")
+    monkeypatch.setattr(folder.store, "write_json", write)
+    assert len(sweep(scenario(kappa=[0, 4]), tmp_path / "out").estimates) == 2
+    assert len(played) == done
