@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from simspec.cli import (
     ab,
+    combine,
     compare,
     convert,
     costs,
@@ -41,7 +42,7 @@ from simspec.cli import (
 
 COMMANDS = (
     exact, fit, drift, explain, costs, recommend, tree, export, ab, convert,
-    run, league, show, report, compare, phase, tokens, solve, validate, record, trace,
+    run, combine, league, show, report, compare, phase, tokens, solve, validate, record, trace,
 )  # fmt: skip
 
 _EPILOG = """\
@@ -149,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SimspecError as error:
         print(error, file=sys.stderr)
     except KeyboardInterrupt:
-        kept = "; finished parts are kept, the same command continues" if args.command == "run" else ""
+        kept = "; what was played is kept, the same command continues" if args.command == "run" else ""
         print(f"simspec {args.command}: interrupted{kept}", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of our output went away, e.g. `| head`

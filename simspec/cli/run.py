@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 from simspec.cli.common import add_json, add_quiet, add_threads, positive, threads_of, whole
 
 if TYPE_CHECKING:
+    from simspec.model import Scenario
+    from simspec.run.executors import Crew
     from simspec.run.planning import Plan
+    from simspec.run.progress import Progress
     from simspec.run.record import Recording
 
 
@@ -18,8 +21,8 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     own = commands.add_parser(
         "run",
         help="run a scenario file; a table at the end, a Parquet dataset in results/",
-        description="Run a scenario (TOML). A folder that already holds this run is shown; one that holds another run "
-        "is refused with what differs.",
+        description="Run a scenario (TOML). A folder that already holds this run is shown, or continued where it "
+        "stopped; more or other points are added to it; one of another seed or method is refused with what differs.",
     )
     own.add_argument("scenario", help="the scenario file, e.g. scenarios/quickstart.toml")
     own.add_argument(
@@ -50,6 +53,19 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     own.add_argument(
         "--max-points", type=positive, default=None, metavar="N", help="refuse larger grids, default 1,000,000"
     )
+    own.add_argument(
+        "--shard", default=None, metavar="I/N",
+        help="play only the I-th of N shares of the work, each on a machine of its own; simspec combine puts them "
+        "together (default: all of it)",
+    )  # fmt: skip
+    own.add_argument(
+        "--executor", default="threads", metavar="KIND",
+        help="who plays: threads (default), processes, dask or mpi; changes no number",
+    )  # fmt: skip
+    own.add_argument(
+        "--scheduler", default=None, metavar="ADDRESS",
+        help="of the Dask scheduler, e.g. tcp://10.0.0.1:8786, for --executor dask",
+    )  # fmt: skip
     add_threads(own)
     add_quiet(own)
     add_json(own)
@@ -66,6 +82,7 @@ def do(args: argparse.Namespace) -> int:
         from simspec.cli.common import print_json
         from simspec.model import ParameterError, Scenario
         from simspec.model.scenario import POINTS_LIMIT
+        from simspec.run.executors import Crew
         from simspec.run.planning import plan
         from simspec.run.record import Recording
         from simspec.run.sweep import sweep
@@ -73,11 +90,15 @@ def do(args: argparse.Namespace) -> int:
         if args.record_every and not args.record:
             raise ParameterError("record_every", "--record-every needs --record N")
         recording = Recording(args.record, args.record_every or 1) if args.record else None
-        most = args.max_points or POINTS_LIMIT
+        if args.shard and args.record:
+            raise ParameterError("record", "--record writes rounds of a whole run; allowed: without --shard")
+        crew, most = Crew(args.executor, threads, args.scheduler), args.max_points or POINTS_LIMIT
         scenario = Scenario.from_toml(args.scenario, args.seed, args.windows, most, args.method)
         if args.dry_run:
             return _dry_run(plan(scenario, most), threads, args.json, recording)
-        dataset = sweep(scenario, args.output, threads, progress, most, recording)
+        if args.shard:
+            return _play_shard(args, scenario, crew, progress, most)
+        dataset = sweep(scenario, args.output, threads, progress, most, recording, crew)
         progress.say("summing up")
         best = dataset.best_records()
     if args.json:
@@ -87,6 +108,18 @@ def do(args: argparse.Namespace) -> int:
         print(dataset.summary())
         print(f"look again: simspec show {dataset.path}; in Python: simspec.read({str(dataset.path)!r}).estimates")
     return 2 if dataset.failed else 0
+
+
+def _play_shard(args: argparse.Namespace, scenario: Scenario, crew: Crew, progress: Progress, most: int) -> int:
+    from simspec.cli.common import print_json
+    from simspec.run.shards import Shard, play_shard
+
+    done = play_shard(scenario, Shard.read(args.shard), args.output, crew, progress, most)
+    if args.json:
+        print_json({"folder": str(done.folder), "shard": args.shard, "pieces": done.pieces, "of": done.every})
+    else:
+        print(done)
+    return 0
 
 
 def _dry_run(todo: Plan, threads: int, as_json: bool, recording: Recording | None) -> int:

@@ -83,7 +83,11 @@ class Dataset:
     def _files(self, name: str) -> list[Path]:
         files = sorted((self.path / name).glob("part-*.parquet"))
         if not files:
-            raise DatasetError(f"{self.path}: holds no {name} yet; run the scenario again to continue it")
+            shard = self.manifest.get("shard")
+            told = f"holds shard {shard} only; simspec combine FOLDER {self.path} … makes a dataset of all shards"
+            raise DatasetError(
+                f"{self.path}: {told if shard else f'holds no {name} yet; run the scenario again to continue it'}"
+            )
         return files
 
     def _table(self, name: str) -> pa.Table:

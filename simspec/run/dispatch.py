@@ -105,6 +105,8 @@ def _handfuls(
     load = 0
     for number, job in enumerate(jobs):
         works = shelf.split(job) if shelf else [Work(chunks, job.kappas) for chunks in job.pieces()]
+        if not works:  # a shard has nothing to do with this job
+            continue
         if order:
             places = order([work.chunks for work in works])
             works.sort(key=lambda work: places.index(work.chunks))
@@ -169,4 +171,4 @@ def _collect(
         if progress is not None and job.method == "simulate":
             played = piece.outcome
             progress.add(played.rounds if isinstance(played, Folded) else sum(t.total("n") for t in played))
-    return job, {kappa: sorted(parts[kappa], key=lambda own: own[0].start) for kappa in job.tracks}
+    return job, {kappa: sorted(parts.get(kappa, []), key=lambda own: own[0].start) for kappa in job.tracks}

@@ -6,9 +6,12 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 from simspec.model import ParameterError, SimspecError
+from simspec.run.processors import default_threads
+from simspec.run.progress import Progress
 
 KINDS = ("threads", "processes", "dask", "mpi")
 LOST = {"KilledWorker", "CommClosedError", "FutureCancelledError"}
@@ -109,34 +112,54 @@ def threads_only(many: int) -> Iterator[Workers]:
         workers.close()
 
 
-@contextlib.contextmanager
-def workers(
-    kind: str, many: int, scheduler: str | None = None, say: Callable[[str], None] | None = None
-) -> Iterator[Workers]:
-    """Workers of some kind.
+@dataclass(frozen=True)
+class Crew:
+    """Who plays; changes no number.
 
     Parameters
     ----------
     kind : str
         ``"threads"``, ``"processes"`` (of this machine), ``"dask"`` or ``"mpi"``.
-    many : int
-        Threads or processes; a Dask cluster and MPI have their own number.
+    many : int, optional
+        Threads or processes, by default as many as this process may use; a Dask cluster and MPI have their own number.
     scheduler : str, optional
-        Address of a Dask scheduler, e.g. ``tcp://10.0.0.1:8786``; or a file that names it.
-    say : callable, optional
-        Told in one line when workers are lost.
+        Address of a Dask scheduler, e.g. ``tcp://10.0.0.1:8786``.
 
     Raises
     ------
     ParameterError
-        There is no such kind, its package is missing, or nothing answers at the address.
+        There is no such kind, or a number or an address that it has no use for.
     """
-    if kind not in KINDS:
-        raise ParameterError("executor", f"executor = {kind!r} is unknown; allowed: {', '.join(KINDS)}")
-    if scheduler is not None and kind != "dask":
-        raise ParameterError("scheduler", f"scheduler = {scheduler!r} needs --executor dask; allowed: leave it out")
-    with {"threads": _threads, "processes": _processes, "dask": _dask, "mpi": _mpi}[kind](many, scheduler, say) as own:
-        yield own
+
+    kind: str = "threads"
+    many: int | None = None
+    scheduler: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ParameterError("executor", f"executor = {self.kind!r} is unknown; allowed: {', '.join(KINDS)}")
+        many = self.many
+        if many is not None and (isinstance(many, bool) or not isinstance(many, int) or many < 1):
+            raise ParameterError(
+                "threads", f"threads = {many!r} is out of range; allowed: a whole number of at least 1"
+            )
+        if (self.scheduler is None) == (self.kind == "dask"):
+            told = "needs --scheduler ADDRESS, e.g. tcp://10.0.0.1:8786" if self.kind == "dask" else "has no scheduler"
+            raise ParameterError("scheduler", f"executor = {self.kind} {told}")
+
+    @contextlib.contextmanager
+    def workers(self, progress: Progress | None = None) -> Iterator[Workers]:
+        """Have them ready; ``progress`` is told in one line when some are lost.
+
+        Raises
+        ------
+        ParameterError
+            A package is missing, or nothing answers at the address.
+        """
+        say = None if progress is None else progress.note
+        make = {"threads": _threads, "processes": _processes, "dask": _dask, "mpi": _mpi}[self.kind]
+        with make(self.many or default_threads(), self.scheduler, say) as own:
+            yield own
 
 
 _Say = Callable[[str], None] | None
@@ -172,8 +195,6 @@ def _quiet() -> None:
 
 @contextlib.contextmanager
 def _dask(_many: int, scheduler: str | None, say: _Say) -> Iterator[Workers]:
-    if scheduler is None:
-        raise ParameterError("scheduler", "--executor dask needs --scheduler ADDRESS, e.g. tcp://10.0.0.1:8786")
     try:
         from distributed import Client
     except ImportError:

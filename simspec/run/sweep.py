@@ -17,7 +17,7 @@ from simspec.run import store
 from simspec.run.dataset import Dataset, read
 from simspec.run.dispatch import play_jobs
 from simspec.run.engine import Job, Parts, merge, warm
-from simspec.run.executors import Workers, threads_only
+from simspec.run.executors import Crew, Workers
 from simspec.run.folder import Opened, damaged, locked, open_folder, own_folder, settle
 from simspec.run.known import Laws, known_jobs
 from simspec.run.parts import Parts as Kept
@@ -36,11 +36,13 @@ def sweep(
     progress: Progress | None = None,
     most: int = POINTS_LIMIT,
     recording: Recording | None = None,
+    crew: Crew | None = None,
 ) -> Dataset:
     """Run a scenario into a folder and open it.
 
-    A folder that already holds this run is opened (and finished, if it was interrupted); one that holds another run is
-    refused with what differs.
+    A folder that already holds this run is opened (and finished, if it was interrupted).  One that holds other points
+    of the same name and seed gets those that are new; what is no longer asked for is kept and not shown.  One of
+    another seed, method or stream of random words is refused with what differs.
 
     Parameters
     ----------
@@ -54,6 +56,8 @@ def sweep(
         Largest number of points.
     recording : Recording, optional
         Which single rounds to write as well, once the tables are complete; a complete folder gets them too.
+    crew : Crew, optional
+        Who plays instead of threads; changes no number either.
 
     Raises
     ------
@@ -69,7 +73,7 @@ def sweep(
     own = open_folder(folder, scenario, todo)
     if not own.complete:
         store.make_folder(folder)
-        with locked(folder), threads_only(threads or default_threads()) as workers:
+        with locked(folder), (crew or Crew(many=threads)).workers(progress) as workers:
             _complete(folder, open_folder(folder, scenario, todo), todo, workers, progress)
     if recording is not None:
         _record(folder, read(folder).manifest, todo, recording, threads, progress)
@@ -79,6 +83,7 @@ def sweep(
 def _complete(folder: Path, own: Opened, todo: Plan, workers: Workers, progress: Progress | None) -> None:
     """Make every part that is not there."""
     began, manifest = time.monotonic(), own.manifest
+    manifest.pop("shard", None)  # from now on it is more than that
     for name in damaged(folder, manifest):
         _note(progress, f"{folder / name}: missing or damaged; made again")
     counts = settle(folder, own)

@@ -1,0 +1,249 @@
+"""How do several machines share one sweep?  Each plays its pieces into a folder of its own; these are combined."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from simspec.kernels.tally import Tally
+from simspec.model import DatasetError, ParameterError, Scenario
+from simspec.model.scenario import POINTS_LIMIT
+from simspec.run import store
+from simspec.run.dataset import Dataset, read_manifest
+from simspec.run.dispatch import Work, play_jobs
+from simspec.run.engine import Job, warm
+from simspec.run.executors import Crew
+from simspec.run.folder import check_same, damaged, locked, open_folder, own_folder, scenario_of, settle
+from simspec.run.parts import FOLDER, NAME_DIGITS, Parts
+from simspec.run.planning import plan, windows_of
+from simspec.run.progress import Progress
+from simspec.run.sweep import sweep
+from simspec.text import clean, plural
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One machine's share of a sweep.
+
+    Attributes
+    ----------
+    number, of : int
+        1 ≤ number ≤ of.
+    """
+
+    number: int
+    of: int
+
+    @staticmethod
+    def read(text: str) -> Shard:
+        """From ``i/n``.
+
+        Examples
+        --------
+        >>> Shard.read("2/3")
+        Shard(number=2, of=3)
+        """
+        found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text.strip(), re.ASCII)
+        own = Shard(int(found[1]), int(found[2])) if found else Shard(0, 0)
+        if not 1 <= own.number <= own.of:
+            raise ParameterError("shard", f"shard = {text!r} is out of range; allowed: i/n with 1 ≤ i ≤ n, e.g. 2/3")
+        return own
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+
+class _Share:
+    """Gives out every n-th piece of work that is not kept yet."""
+
+    def __init__(self, kept: Parts, shard: Shard) -> None:
+        self.kept, self._shard, self._before, self.pieces = kept, shard, 0, 0
+
+    def split(self, job: Job) -> list[Work]:
+        """The work of a job that is this machine's and not done."""
+        starts = [chunks.start for chunks in job.pieces()]
+        numbers = range(self._before, self._before + len(starts))
+        self._before += len(starts)
+        mine = [number % self._shard.of == self._shard.number - 1 for number in numbers]
+        self.pieces += sum(mine)
+        return [
+            work for work in self.kept.split(job)
+            if not work.outcome and mine[bisect_right(starts, work.chunks.start) - 1]
+        ]  # fmt: skip
+
+    def keep(self, job: Job, chunks: range, outcome: Sequence[Tally]) -> None:
+        """Keep what was just played."""
+        self.kept.keep(job, chunks, outcome)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What became of a shard of a scenario: its folder, its pieces, and those of the whole sweep."""
+
+    name: str
+    folder: Path
+    shard: Shard
+    pieces: int
+    every: int
+
+    def __str__(self) -> str:
+        return (
+            f"shard {self.shard} of {clean(self.name)}: {self.pieces:,} of {plural(self.every, 'piece')} of work done, "
+            f"in {clean(str(self.folder))}\n"
+            f"when all {self.shard.of} are: simspec combine results/{clean(self.name)} FOLDER …, with each folder"
+        )
+
+
+def _suffix(shard: Shard) -> str:
+    return f"-shard-{shard.number}-of-{shard.of}"
+
+
+def play_shard(
+    scenario: Scenario, shard: Shard, output: str | Path | None = None, crew: Crew | None = None,
+    progress: Progress | None = None, most: int = POINTS_LIMIT,
+) -> Shared:  # fmt: skip
+    """Play one machine's share of a scenario into a folder; what is there already is not played again.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The same on every machine, with the same number of shards.
+    shard : Shard
+    output : path, optional
+        Default ``results/<scenario name>-shard-i-of-n``.
+    crew : Crew, optional
+        Who plays; default all processors of this machine.
+    progress : Progress, optional
+    most : int
+        Largest number of points.
+
+    Raises
+    ------
+    DatasetError
+        The folder cannot be written or holds another run or another shard.
+    ParameterError
+        The method plays nothing that could be shared.
+    """
+    if scenario.method != "simulate":
+        raise ParameterError("shard", f'shard = {shard} needs rounds, and method = "{scenario.method}" plays none')
+    usual = own_folder(scenario.name)
+    folder = Path(output) if output is not None else usual.with_name(scenario.name + _suffix(shard))
+    todo = plan(scenario, most)
+    jobs = list(todo.jobs)
+    _check_shard(folder, shard)
+    open_folder(folder, scenario, todo)
+    store.make_folder(folder)
+    with locked(folder):
+        own = open_folder(folder, scenario, todo)
+        kept = Parts(folder, settle(folder, own), progress)
+        store.write_json(own.manifest | {"shard": str(shard), "complete": False}, folder / store.MANIFEST)
+        share = _Share(kept, shard)
+        warm(jobs, progress)
+        if progress is not None:
+            progress.begin("simulating", sum(windows_of(job) for job in jobs) // shard.of)
+        try:
+            with (crew or Crew()).workers(progress) as workers:
+                for job, _ in play_jobs(jobs, workers, progress, share):
+                    if job.failure:  # said by every machine alike, and again when the shards are combined
+                        continue
+        finally:
+            kept.flush()
+    return Shared(scenario.name, folder, shard, share.pieces, sum(len(job.pieces()) for job in jobs))
+
+
+def _check_shard(folder: Path, shard: Shard) -> None:
+    found = read_manifest(folder) if folder.is_dir() else None
+    if found and found.get("shard") not in (None, str(shard)):
+        raise DatasetError(
+            f"{folder}: holds shard {found['shard']}, not {shard}; choose another folder with -o, one for each shard"
+        )
+
+
+def combine(
+    output: str | Path, folders: Sequence[str | Path], crew: Crew | None = None, progress: Progress | None = None
+) -> Dataset:
+    """Make one dataset of shards: the same files as if one machine had played everything.
+
+    Parameters
+    ----------
+    output : path
+        A new folder, or one that was combined from some of them before.
+    folders : sequence of path
+        Of the shards; those of whole runs of the same scenario may be among them.
+    crew : Crew, optional
+    progress : Progress, optional
+
+    Raises
+    ------
+    DatasetError
+        A folder is of another run, or chunks are missing; the message says which.
+    """
+    if not folders:
+        raise DatasetError("combine needs the folder of at least one shard")
+    manifests = {Path(folder): _manifest(Path(folder)) for folder in folders}
+    first, known = next(iter(manifests.items()))
+    for folder, manifest in manifests.items():
+        check_same(folder, manifest, known)
+        if scenario_of(manifest) != scenario_of(known):
+            raise DatasetError(f"{folder}: holds other points than {first}; allowed: shards of one scenario")
+    scenario = replace(
+        Scenario.from_dict(scenario_of(known)), base=known.get("provenance", {}).get("scenario_folder", "")
+    )
+    own, todo = Path(output), plan(scenario)
+    open_folder(own, scenario, todo)
+    store.make_folder(own)
+    with locked(own):
+        manifest = open_folder(own, scenario, todo).manifest
+        store.write_json(manifest, own / store.MANIFEST)
+        for source, name in itertools.chain.from_iterable(_sources(*entry) for entry in manifests.items()):
+            _take(source, own / FOLDER / name)
+        _check_whole(
+            own, list(todo.jobs), progress, [str(manifest.get("shard", "")) for manifest in manifests.values()]
+        )
+    return sweep(scenario, own, crew=crew, progress=progress)
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    found = read_manifest(folder) if folder.is_dir() else None
+    if found is None:
+        raise DatasetError(f"{folder}: is no folder of a shard (simspec run --shard i/n); it has no {store.MANIFEST}")
+    return found
+
+
+def _sources(folder: Path, manifest: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Files of counts of a folder, and the names they go by among those that were played."""
+    for path in sorted((folder / FOLDER).glob("*.parquet")):
+        if store.digest(path)[:NAME_DIGITS] != path.stem:
+            raise DatasetError(f"{path}: damaged; run its shard again, which plays what it held, and combine then")
+        yield path, path.name
+    bad = set(damaged(folder, manifest))
+    for name, (_, digest) in manifest.get("files", {}).items():
+        if name.startswith("tallies/") and name not in bad:
+            yield folder / name, f"{digest[:NAME_DIGITS]}.parquet"
+
+
+def _take(source: Path, target: Path) -> None:
+    if not target.exists():
+        with store.whole(target) as temporary:
+            shutil.copyfile(source, temporary)
+
+
+def _check_whole(folder: Path, jobs: list[Job], progress: Progress | None, shards: list[str]) -> None:
+    """Raise `DatasetError` if something was not played by any of them."""
+    kept = Parts(folder, (), progress)
+    lacking = [job for job in jobs if any(not work.outcome for work in kept.split(job))]
+    if not lacking:
+        return
+    counts = {int(text.partition("/")[2]) for text in shards if text}
+    absent = [f"{i}/{n}" for n in sorted(counts) for i in range(1, n + 1) if f"{i}/{n}" not in shards]
+    which = f"no folder of shard {', '.join(absent[:5])} was given" if absent else "a shard was not played to its end"
+    raise DatasetError(
+        f"{folder}: {plural(len(lacking), 'simulation')} of {len(jobs):,} not complete ({which}); what is there is "
+        "kept: combine again with the others, or simspec run SCENARIO -o here, which plays the rest"
+    )

@@ -1,0 +1,131 @@
+"""Shards of a sweep make the same dataset as one machine, and say what is missing."""
+
+import pytest
+
+from simspec.cli.main import main
+from simspec.model import DatasetError, ParameterError, Scenario
+from simspec.run import dispatch, engine, shards
+from simspec.run.dataset import read
+from simspec.run.shards import Shard, combine, play_shard
+from simspec.run.sweep import sweep
+
+TABLE = {
+    "name": "shared",
+    "windows": 300_000,
+    "kappa": [0, 2, 4],
+    "process": [
+        {"type": "iid", "alpha": [0.6, 0.7]},
+        {"type": "markov", "alpha": 0.7, "rho": 0.3, "start": "carry"},
+        {"type": "drift", "alpha_start": 0.85, "alpha_end": 0.62, "tokens": 128},
+    ],
+    "cost": {"c_d": [0.05, 0.1]},
+}
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    """Several pieces per job, so that there is something to share."""
+    monkeypatch.setattr(engine, "PIECE_WINDOWS", 2**18)
+    monkeypatch.setattr(engine, "FRESH_PIECE_WINDOWS", 2**17)
+
+
+@pytest.fixture
+def scenario():
+    return Scenario.from_dict(TABLE)
+
+
+def data(path):
+    return {str(f.relative_to(path)): f.read_bytes() for f in sorted(path.rglob("part-*.parquet"))}
+
+
+def play(scenario, folder, many):
+    return [play_shard(scenario, Shard(i, many), folder / f"s{i}").folder for i in range(1, many + 1)]
+
+
+@pytest.mark.parametrize("many", [1, 3, 50])
+def test_any_number_of_shards_makes_the_same_bytes(many, scenario, tmp_path, monkeypatch):
+    whole = sweep(scenario, tmp_path / "whole")
+    folders = play(scenario, tmp_path, many)
+    monkeypatch.setattr(dispatch, "play", lambda *_: pytest.fail("played what a shard had played"))
+    assert data(combine(tmp_path / "all", folders).path) == data(whole.path)
+
+
+def test_every_piece_is_played_by_one_shard(scenario, tmp_path, monkeypatch):
+    played, own = [], dispatch.play
+
+    def noted(job, chunks, kappas=()):
+        played.extend((job.simulation.id, chunk, kappa) for kappa in kappas for chunk in chunks)
+        return own(job, chunks, kappas)
+
+    monkeypatch.setattr(dispatch, "play", noted)
+    sizes = [play_shard(scenario, Shard(i, 3), tmp_path / f"s{i}") for i in (1, 2, 3)]
+    assert len(played) == len(set(played))
+    assert sum(own.pieces for own in sizes) == sizes[0].every
+    assert max(own.pieces for own in sizes) - min(own.pieces for own in sizes) <= 1
+    done = len(played)
+    play_shard(scenario, Shard(2, 3), tmp_path / "s2")
+    assert len(played) == done
+
+
+def test_a_missing_shard_is_named_and_the_rest_is_kept(scenario, tmp_path):
+    folders = play(scenario, tmp_path, 3)
+    with pytest.raises(DatasetError, match="no folder of shard 2/3 was given"):
+        combine(tmp_path / "all", [folders[0], folders[2]])
+    with pytest.raises(DatasetError, match="no estimates yet"):
+        _ = read(tmp_path / "all").estimates
+    assert data(combine(tmp_path / "all", folders[1:2]).path) == data(sweep(scenario, tmp_path / "whole").path)
+
+
+def test_a_run_plays_what_shards_lack(scenario, tmp_path):
+    folders = play(scenario, tmp_path, 2)
+    with pytest.raises(DatasetError, match="not complete"):
+        combine(tmp_path / "all", folders[:1])
+    assert data(sweep(scenario, tmp_path / "all").path) == data(sweep(scenario, tmp_path / "whole").path)
+
+
+def test_shards_of_something_else_are_refused(scenario, tmp_path):
+    own = play(scenario, tmp_path, 2)
+    other = play_shard(Scenario.from_dict(TABLE | {"seed": 2}), Shard(2, 2), tmp_path / "seed").folder
+    points = play_shard(Scenario.from_dict(TABLE | {"kappa": [0]}), Shard(2, 2), tmp_path / "points").folder
+    with pytest.raises(DatasetError, match=r"seed \(2 there, 1 asked for\)"):
+        combine(tmp_path / "all", [own[0], other])
+    with pytest.raises(DatasetError, match="holds other points"):
+        combine(tmp_path / "all", [own[0], points])
+    with pytest.raises(DatasetError, match="no folder of a shard"):
+        combine(tmp_path / "all", [own[0], tmp_path / "nowhere"])
+    with pytest.raises(DatasetError, match="holds shard 1/2, not 2/2"):
+        play_shard(scenario, Shard(2, 2), own[0])
+    with pytest.raises(ParameterError, match="plays none"):
+        play_shard(Scenario.from_dict({**TABLE, "process": TABLE["process"][0], "method": "exact"}), Shard(1, 2))
+
+
+def test_a_damaged_shard_is_named_and_its_own_run_mends_it(scenario, tmp_path):
+    folders = play(scenario, tmp_path, 2)
+    victim = next((folders[0] / "played").iterdir())
+    whole = victim.read_bytes()
+    victim.write_bytes(whole[:-1])
+    with pytest.raises(DatasetError, match=f"{victim.name}: damaged"):
+        combine(tmp_path / "all", folders)
+    play_shard(scenario, Shard(1, 2), folders[0])
+    assert victim.read_bytes() == whole
+    assert combine(tmp_path / "all", folders).complete
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "1", "1/0", "a/b", "-1/3", "1/3/5", "１/3"])
+def test_what_is_no_shard(text):
+    with pytest.raises(ParameterError, match="allowed: i/n with 1"):
+        Shard.read(text)
+
+
+def test_the_commands(tmp_path, capsys):
+    file = tmp_path / "own.toml"
+    file.write_text('windows = 10000\nkappa = [0, 2]\n[process]\ntype = "iid"\nalpha = 0.7\n[cost]\nc_d = 0.1\n')
+    for i in (1, 2):
+        assert main(["run", str(file), "--shard", f"{i}/2", "-o", str(tmp_path / f"s{i}"), "--quiet"]) == 0
+    assert "simspec combine results/own" in capsys.readouterr().out
+    assert main(["show", str(tmp_path / "s1")]) == 2
+    assert "holds shard 1/2 only" in capsys.readouterr().err
+    assert main(["combine", str(tmp_path / "all"), str(tmp_path / "s1"), str(tmp_path / "s2"), "--quiet"]) == 0
+    assert "1 point" in capsys.readouterr().out
+    assert main(["run", str(file), "--shard", "1/2", "--record", "9", "--quiet"]) == 2
+    assert shards.Shard(1, 2) == Shard.read(" 1/2 ")
