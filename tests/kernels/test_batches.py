@@ -67,6 +67,16 @@ def test_late_news_of_a_batch_are_its_twin(delay):
             assert_same(*both(process, form, first, 9, length))
 
 
+@pytest.mark.parametrize("shares", [True, False])
+def test_stale_drafters_of_a_batch_are_their_twins(shares):
+    serving = Serving(batch=4, shares=shares, delay=1, stale_rounds=2, stale_factor=0.6)
+    form, first = policy_form(CASES["ucb discounted"], serving)
+    for process, length in ((PROCESSES[0], 40), (PROCESSES[2], 40), (MIX, 2)):
+        fast, slow = both(process, form, first, 9, length)
+        assert_same(fast, slow)
+        assert fast.wakes.sum() > 0
+
+
 @pytest.mark.parametrize("name", ["heuristic", "corrected", "exp3", "ucb"])
 def test_a_batch_of_one_is_no_batch(name):
     """And places that choose for themselves play the rounds that they play alone."""
