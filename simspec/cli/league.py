@@ -56,6 +56,10 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
             flag, dest=key, type=number, default=0.0, metavar="COST", help=f"{text}, in plain target steps; default 0"
         )
     own.add_argument(
+        "--delay", type=whole, default=0, metavar="N",
+        help="rounds that news take to reach a controller (asynchronous scheduling); default 0",
+    )  # fmt: skip
+    own.add_argument(
         "--kappa-max", type=positive, default=None, metavar="N",
         help="longest draft of all controllers (largest num_speculative_tokens, --draft-max), up to 32; default: twice "
         "that seen, at least 8",
@@ -78,6 +82,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 def do(args: argparse.Namespace) -> int:
     """Play and print."""
     from simspec.cli.common import print_json, threads_of
+    from simspec.model.serving import Serving
     from simspec.run.league import DEFAULT_WINDOWS, LONGEST, league
     from simspec.run.league_text import answer
     from simspec.run.progress import Progress
@@ -91,14 +96,15 @@ def do(args: argparse.Namespace) -> int:
         longest = args.kappa_max or (LONGEST if own is None else own.longest)
         cost = _cost(args, longest)
         where = None if own is None else own.where
-        found = league(cost, windows, args.seed, args.level, threads, where, longest, progress)
+        serving = Serving(delay=args.delay)
+        found = league(cost, windows, args.seed, args.level, threads, where, longest, progress, serving)
         if path is not None:
             _draw(path, found, own, progress)
     notes = () if own is None else own.notes
     if args.json:
         print_json({"answer": answer(found), "cost": cost.identity(), "windows": windows, "seed": args.seed,
-                    "level": args.level, "longest": longest, "surroundings": found.where, "notes": notes,
-                    "places": found.records()})  # fmt: skip
+                    "level": args.level, "longest": longest, "serving": serving.identity(),
+                    "surroundings": found.where, "notes": notes, "places": found.records()})  # fmt: skip
     else:
         print(found)
         print(*(wrapped(note, "", "  ") for note in notes), sep="\n", end="\n" if notes else "")

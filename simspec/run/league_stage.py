@@ -11,6 +11,7 @@ from simspec import theory
 from simspec.kernels.tally import Tally
 from simspec.model import Cost, Drift, Process, Simulation, Trace
 from simspec.model.policies import Policy, Schedule
+from simspec.model.serving import NORMAL, Serving
 from simspec.run.comparators import FIXED, Comparator, comparators
 from simspec.run.contenders import contenders
 from simspec.run.engine import Job, run_jobs
@@ -116,10 +117,11 @@ class Stage:
 
     def __init__(
         self, name: str, surrounding: Surrounding, cost: Cost, windows: int, seed: int, level: float, longest: int,
-        held: dict[str, Comparator] | None = None,
+        held: dict[str, Comparator] | None = None, serving: Serving = NORMAL,
     ) -> None:  # fmt: skip
         self.name, self.surrounding, self.cost, self.windows, self.seed = name, surrounding, cost, windows, seed
         ends = [end for end in (surrounding.process.longest_draft, cost.longest_draft) if end is not None]
+        self.serving = serving
         self.level, self.longest = level, min([longest, *ends])
         self.held = _held(surrounding, cost.without_changes(), self.longest) if held is None else held
         self.fixed = self.held[FIXED]
@@ -163,9 +165,11 @@ class Stage:
         """What each policy played, and its tokens over cost by lane."""
         if self.surrounding.dearer:
             prices = self.surrounding.prices(self.cost)
-            yield from by_stretch(self.process, policies, prices, self.longest, self.windows, self.seed, threads)
+            where = (self.process, policies, prices, self.longest, self.windows, self.seed)
+            yield from by_stretch(*where, threads, self.serving)
             return
-        jobs = [Job(Simulation(self.process, policy=one), (self.longest,), self.windows, self.seed) for one in policies]
+        played = [Simulation(self.process, policy=one, serving=self.serving.under(one)) for one in policies]
+        jobs = [Job(own, (self.longest,), self.windows, self.seed) for own in played]
         for _, (tally,) in run_jobs(jobs, threads, progress):
             yield tally, speedups(Counts.of([tally], fresh=False), self.cost)
 

@@ -143,7 +143,8 @@ def _assumed(found: League) -> list[str]:
         "* beats the best fixed κ, which nobody knows beforehand, taken by itself; ~ cannot be told from it at "
         f"{found.level:.0%} (intervals are at most ±{100 * widest:.2f})"
         + ("; = exact, knows what no controller is told." if any(place.exact for place in found.places) else "."),
-        f"{found.cost}; κ from 1 to {found.longest}; {found.windows:,} rounds each, seed {found.seed}.",
+        f"{found.cost}; κ from 1 to {found.longest}; {found.windows:,} rounds each, seed {found.seed}"
+        + (f"; {found.serving}." if found.serving.identity() else "."),
         *(f"{name}: {says}." for name, says in found.where.items()),
     ]
     if any(place.period for place in found.places):

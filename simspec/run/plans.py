@@ -6,11 +6,15 @@ import functools
 from collections.abc import Callable
 
 from simspec import theory
+from simspec.kernels.forms import Form
 from simspec.kernels.forms import Policy as PolicyForm
-from simspec.kernels.lower_policies import policy_form
-from simspec.model import Cost, Drift, ParameterError, Process
-from simspec.model.policies import BestFixed, Optimal, Planned, Policy, Schedule
+from simspec.kernels.lower_foresight import foreseen_speed
+from simspec.kernels.lower_policies import policy_form, prices
+from simspec.kernels.lower_steered import steered_form
+from simspec.model import Cost, Drift, ParameterError, Process, Trace
+from simspec.model.policies import BestFixed, Foresight, Optimal, Planned, Policy, Schedule
 from simspec.model.serving import NORMAL, Serving
+from simspec.run.traces import trace_form
 
 
 def steering(process: Process, policy: Policy, serving: Serving = NORMAL) -> tuple[PolicyForm, int]:
@@ -21,7 +25,22 @@ def steering(process: Process, policy: Policy, serving: Serving = NORMAL) -> tup
     ParameterError
         The policy reads prices and knows none, or the exact optimum that it needs is not known.
     """
-    return policy_form(plan(process, policy) if isinstance(policy, Planned) else policy, serving)
+    if isinstance(policy, Planned):
+        policy = plan(process, policy)
+    if isinstance(policy, Foresight) and policy.speed is None:
+        policy = policy.model_copy(update={"speed": _worth(process, policy)})
+    return policy_form(policy, serving)
+
+
+def steered_form_of(process: Process, longest: int) -> Form:
+    """The integer form of a process where a policy chooses κ: a window has a law when it starts."""
+    return trace_form(process, longest) if isinstance(process, Trace) else steered_form(process, longest)
+
+
+@functools.lru_cache(maxsize=64)
+def _worth(process: Process, policy: Foresight) -> float:
+    """Ŝ of a policy that knows every run."""
+    return foreseen_speed(steered_form_of(process, policy.longest), policy, prices(policy))
 
 
 @functools.lru_cache(maxsize=64)

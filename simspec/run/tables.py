@@ -22,6 +22,7 @@ from simspec.model.serving import KEYS as SERVING
 from simspec.model.simulation import point_ids
 from simspec.run.columns import column, words
 from simspec.run.engine import Job
+from simspec.run.policy_columns import policy_columns
 from simspec.run.schema import TABLES, WHOLE_CHUNK
 from simspec.run.scheme_columns import losses, scheme_laws, scheme_speedups
 from simspec.stats.counts import Counts, Ints, fold_sums
@@ -227,13 +228,13 @@ def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
     exact = _exact_speedups(slab)
     counts = None if slab[0].laws else counts_of(slab)
     if counts is None:
-        values = _known(slab, exact)
+        values = _known(slab, exact) | _ALONE
     else:
         values = (
             window_estimates(counts, level) | _priced(counts, slab[0].prices, level) | {"units": np.array(counts.units)}
         )
-    values |= _steered(slab, values)
     values |= meeting(values, exact)
+    values |= policy_columns(slab, values)
     values |= {"speedup_exact": exact, "windows": np.array(job.windows), "level": np.array(level)}
     values |= losses(scheme, [] if scheme.lossless else [block.means for block in slab], counts, level)
     own = _of_processes(out, slab)
@@ -248,17 +249,8 @@ def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
     out.add_origin(job, rows)
 
 
-def _steered(slab: Sequence[Block], values: dict[str, Any]) -> dict[str, Any]:
-    """How often κ changed, (simulations, 1, 1); where a policy chooses it, a longest draft in use says nothing."""
-    if not slab[0].job.simulation.policy.adapts:
-        return {"flips_per_1000": np.zeros((1, 1, 1)), "wakes_per_1000": np.zeros((1, 1, 1))}
-    turns = {
-        f"{name}_per_1000": np.array([
-            [[1000.0 * getattr(t, name).sum() / t.total("n") for t in block.tallies]] for block in slab
-        ])
-        for name in ("flips", "wakes")
-    }  # fmt: skip
-    return turns | {"at_kappa_max": np.zeros_like(values["at_kappa_max"])}
+_ALONE = {f"straggling{end}": np.zeros(()) for end in ("", "_low", "_high")}
+"""Exact values are those of requests that nobody waits for."""
 
 
 def meeting(values: dict[str, Any], exact: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:

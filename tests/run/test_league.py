@@ -6,6 +6,7 @@ import pytest
 from simspec import theory
 from simspec.model import Cost, Drift, Iid, ParameterError
 from simspec.model.policies import Rolling, Schedule
+from simspec.model.serving import Serving
 from simspec.run.comparators import fixed_speedups
 from simspec.run.contenders import contenders
 from simspec.run.league import ADVERSARY, LONGEST, league
@@ -104,6 +105,22 @@ def test_the_same_table_for_any_threads():
     where = {name: surroundings()[name] for name in ("runs", "long")}
     one, two = (league(COST, 5_000, threads=threads, where=where).records() for threads in (1, 2))
     assert one == two
+
+
+def test_news_that_come_late_cost_who_follows():
+    """Regimes of 256 tokens: twenty rounds of delay cost a short memory; a fixed κ does not care; no batches."""
+    turns = {"turns": surroundings()["regimes"]}
+
+    def gains(delay):
+        found = league(COST, 20_000, where=turns, serving=Serving(delay=delay))
+        assert ("delay = 20" in repr(found)) == (delay == 20)
+        return {place.controller: place.gain for place in found.places}
+
+    soon, late = gains(0), gains(20)
+    assert late["rolling .85"] < soon["rolling .85"] - 0.01
+    assert late["κ = 4"] == soon["κ = 4"]
+    with pytest.raises(ParameterError, match="batch = 4 is not priced here"):
+        league(COST, 20_000, where=turns, serving=Serving(batch=4))
 
 
 @pytest.mark.parametrize("longest", [1, 3, 8, 20])

@@ -34,6 +34,11 @@ class Policy(Model):
         return True
 
     @property
+    def listens(self) -> bool:
+        """Whether outcomes of rounds steer it."""
+        return self.adapts
+
+    @property
     def reads_cost(self) -> bool:
         """Whether prices steer it: another cost is then another simulation."""
         return False
