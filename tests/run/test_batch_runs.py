@@ -167,6 +167,7 @@ def test_a_scenario_has_them_as_axes(tmp_path):
         ({"serving": {"batch": 2, "shares": 0.5}}, "serving.shares"),
         ({"serving": {"bach": 2}}, 'did you mean "batch"'),
         ({"policy": {"type": "schedule", "kappas": [4, 2]}}, "policy schedule goes by the output position"),
+        ({"policy": {"type": "foresight"}}, "policy foresight knows the coming round of each request"),
         ({"policy": {"type": "optimal"}, "process": DRIFT}, "policy optimal goes by the output position"),
         ({"policy": None, "scheme": {"type": "tree", "misses": [0.4]}}, "serves chains"),
         ({"policy": None, "method": "exact"}, "plays no requests together"),
