@@ -104,7 +104,7 @@ def league(
     >>> own["article's loop"] < -0.1 < own["rolling .85"] < 0.0
     True
     """
-    _check(windows, level, longest)
+    _check(windows, seed, level, longest)
     check_alone(serving)
     cost = Cost(c_d=0.1) if cost is None else cost
     tried = surroundings() if where is None else where
@@ -120,9 +120,11 @@ def league(
     return League(places, says, cost, windows, seed, level, longest, serving)
 
 
-def _check(windows: int, level: float, longest: int) -> None:
+def _check(windows: int, seed: int, level: float, longest: int) -> None:
     if windows < 1:
         raise ParameterError("windows", f"windows = {windows} is out of range; allowed: windows ≥ 1")
+    if not 0 <= seed < 2**64 - 1:
+        raise ParameterError("seed", f"seed = {seed} is out of range; allowed: 0 ≤ seed < 2⁶⁴ − 1")
     if not 0.0 < level < 1.0:
         raise ParameterError("level", f"level = {level:g} is out of range; allowed: 0 < level < 1")
     if not 1 <= longest <= LONGEST_LIMIT:
