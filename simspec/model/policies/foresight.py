@@ -60,6 +60,10 @@ class Foresight(Costed):
             raise ParameterError("lowest", f"{told}; allowed: lowest ≤ highest")
 
     @property
+    def of_one_request(self) -> str:
+        return "knows the coming round of each request"
+
+    @property
     def listens(self) -> bool:
         return False
 

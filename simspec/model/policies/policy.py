@@ -44,9 +44,9 @@ class Policy(Model):
         return False
 
     @property
-    def by_position(self) -> bool:
-        """Whether κ follows from the output position of a request, which requests served together do not share."""
-        return False
+    def of_one_request(self) -> str:
+        """Why it cannot choose one κ for several requests; empty if it can."""
+        return ""
 
     @property
     def begins(self) -> int:
