@@ -68,6 +68,13 @@ class Foresight(Costed):
         return False
 
     @property
+    def rejects(self) -> bool:
+        """A draft beyond the run pays only where more drafts are cheaper than fewer."""
+        cost = self.cost
+        lengths = range(self.highest)
+        return self.lowest > 0 or cost is None or any(cost.base(k + 1) < cost.base(k) for k in lengths)
+
+    @property
     def begins(self) -> int:
         return self.highest
 

@@ -39,6 +39,11 @@ class Policy(Model):
         return self.adapts
 
     @property
+    def rejects(self) -> bool:
+        """Whether a draft may be rejected: not where every run is known beforehand."""
+        return True
+
+    @property
     def reads_cost(self) -> bool:
         """Whether prices steer it: another cost is then another simulation."""
         return False
