@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -12,12 +13,14 @@ from simspec.kernels.forms import Policy as PolicyForm
 from simspec.kernels.lower_foresight import foreseen_speed
 from simspec.kernels.lower_policies import policy_form, prices
 from simspec.kernels.lower_steered import steered_form
-from simspec.model import Cost, Drift, ParameterError, Process, Trace
+from simspec.model import Cost, Drift, ParameterError, Process, Simulation, Trace
+from simspec.model.cost import CHANGES
 from simspec.model.identity import canonical_json
 from simspec.model.policies import BestFixed, Foresight, Optimal, Planned, Policy, Schedule
 from simspec.model.serving import NORMAL, Serving
 from simspec.run.comparators import best_fixed
 from simspec.run.traces import trace_form
+from simspec.theory.routes import has_route
 
 Asked = TypeVar("Asked", bound=Policy)
 Made = TypeVar("Made")
@@ -65,6 +68,17 @@ def _once(make: Callable[[Process, Asked], Made]) -> Callable[[Process, Asked], 
 def _worth(process: Process, policy: Foresight) -> float:
     """Ŝ of a policy that knows every run."""
     return foreseen_speed(steered_form_of(process, policy.longest), policy, prices(policy))
+
+
+def known_speedup(simulation: Simulation, cost: Cost) -> float:
+    """Exact S of what steers a run: of foresight where windows start afresh; no route knows it of others, NaN."""
+    policy, process = simulation.policy, simulation.process
+    if not isinstance(policy, Foresight) or policy.speed is not None or policy.cost != cost.without_changes():
+        return math.nan
+    changes = any(getattr(cost, name) for name in CHANGES)
+    if changes or simulation.serving.identity() or process.unit != "window" or not has_route(process):
+        return math.nan
+    return theory.foresight(process, cost, policy.highest, policy.lowest).speedup
 
 
 @_once
