@@ -63,7 +63,7 @@ def of_scenario(path: str | Path) -> OwnSurroundings:
         The file cannot be read, or holds too many.
     """
     scenario = Scenario.from_toml(path)
-    processes = list(dict.fromkeys(own.process for own, _ in scenario.simulations()))
+    processes = list({own.process_id: own.process for own, _ in scenario.simulations()}.values())
     if len(processes) > MOST:
         raise ParameterError("process", f"{path} has {len(processes)} processes; allowed: {MOST}")
     costs = list(scenario.costs()) if scenario.cost else []

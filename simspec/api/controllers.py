@@ -61,9 +61,9 @@ def league(
     >>> import simspec
     >>> mix = {"type": "discrete_mixture", "alphas": [0.9, 0.4], "weights": [0.5, 0.5], "weights_of": "requests"}
     >>> found = simspec.league(mix | {"request_tokens": 256}, {"c_d": 0.1}, windows=20_000)
-    >>> best = max(found.places, key=lambda place: place.gain)
+    >>> best = max((place for place in found.places if not place.informed), key=lambda place: place.gain)
     >>> best.controller, best.verdict
-    ('knows the rate', 'beats')
+    ('rolling .95', 'beats')
     """
     from simspec.run.league import league as play
     from simspec.run.surroundings import Surrounding
@@ -102,7 +102,7 @@ def regret(
     Returns
     -------
     RegretCurve
-        With ``against["fixed"]`` and, where they have a meaning, ``["schedule"]`` and ``["oracle"]``.
+        With ``against["fixed"]`` and, where they have a meaning, ``["schedule"]``, ``["oracle"]``, ``["foresight"]``.
 
     Raises
     ------

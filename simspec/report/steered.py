@@ -45,10 +45,22 @@ def steered_section(held: Sequence[Point]) -> str:
         f"in 1,000 ask for another κ than the round before. {_upper(shown(len(chosen), len(found), 'figures'))}."
     )
     figures = [
-        '<div class="wide">' + figure(_draw(own, f"w{i}"), f"{own[0].question} · {own[0].price}", []) + "</div>"
+        '<div class="wide">'
+        + figure(_draw(own, f"w{i}"), f"{own[0].question} · {own[0].price}", _under(own))
+        + "</div>"
         for i, own in enumerate(chosen)
     ]
     return "\n".join([paragraph(intro), *figures, _table(found)])
+
+
+def _under(own: Sequence[Point]) -> list[str]:
+    """What the lines of a figure are, with their numbers."""
+    row = next(row for _, row in rows_of(own) if row["policy"] != "fixed")
+    fixed, plan = _number(row, "best_fixed"), _number(row, "best_schedule")
+    if math.isnan(fixed):
+        return ["no exact route: the best fixed κ is not known"]
+    told = f"line: the best fixed κ = {_number(row, 'kappa_fixed'):.0f}, exact S = {number(fixed)}"
+    return [told, "" if math.isnan(plan) else f"dotted: the best κ by output position, exact S = {number(plan)}"]
 
 
 def groups(held: Sequence[Point]) -> list[list[Point]]:

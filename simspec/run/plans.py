@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
+from typing import TypeVar
 
 from simspec import theory
 from simspec.kernels.forms import Form
@@ -11,10 +13,19 @@ from simspec.kernels.forms import Policy as PolicyForm
 from simspec.kernels.lower_foresight import foreseen_speed
 from simspec.kernels.lower_policies import policy_form, prices
 from simspec.kernels.lower_steered import steered_form
-from simspec.model import Cost, Drift, ParameterError, Process, Trace
+from simspec.model import Cost, Drift, ParameterError, Process, Simulation, Trace
+from simspec.model.cost import CHANGES
+from simspec.model.identity import canonical_json
 from simspec.model.policies import BestFixed, Foresight, Optimal, Planned, Policy, Schedule
 from simspec.model.serving import NORMAL, Serving
+from simspec.run.comparators import best_fixed
 from simspec.run.traces import trace_form
+from simspec.theory.routes import has_route
+
+Asked = TypeVar("Asked", bound=Policy)
+Made = TypeVar("Made")
+REMEMBERED = 64
+"""Plans that are kept."""
 
 
 def steering(process: Process, policy: Policy, serving: Serving = NORMAL) -> tuple[PolicyForm, int]:
@@ -37,13 +48,40 @@ def steered_form_of(process: Process, longest: int) -> Form:
     return trace_form(process, longest) if isinstance(process, Trace) else steered_form(process, longest)
 
 
-@functools.lru_cache(maxsize=64)
+def _once(make: Callable[[Process, Asked], Made]) -> Callable[[Process, Asked], Made]:
+    """Made once per process and policy, told apart by their identities: a trace of some rows cannot be hashed."""
+    known: dict[str, Made] = {}
+
+    @functools.wraps(make)
+    def remembered(process: Process, policy: Asked) -> Made:
+        key = canonical_json([process.identity(), policy.identity()])
+        if key not in known:
+            if len(known) >= REMEMBERED:
+                known.clear()
+            known[key] = make(process, policy)
+        return known[key]
+
+    return remembered
+
+
+@_once
 def _worth(process: Process, policy: Foresight) -> float:
     """Ŝ of a policy that knows every run."""
     return foreseen_speed(steered_form_of(process, policy.longest), policy, prices(policy))
 
 
-@functools.lru_cache(maxsize=64)
+def known_speedup(simulation: Simulation, cost: Cost) -> float:
+    """Exact S of what steers a run: of foresight where windows start afresh; no route knows it of others, NaN."""
+    policy, process = simulation.policy, simulation.process
+    if not isinstance(policy, Foresight) or policy.speed is not None or policy.cost != cost.without_changes():
+        return math.nan
+    changes = any(getattr(cost, name) for name in CHANGES)
+    if changes or simulation.serving.identity() or process.unit != "window" or not has_route(process):
+        return math.nan
+    return theory.foresight(process, cost, policy.highest, policy.lowest).speedup
+
+
+@_once
 def plan(process: Process, policy: Planned) -> Schedule:
     """The κ by output position that a planned policy stands for.
 
@@ -70,7 +108,7 @@ def _optimal(process: Process, cost: Cost, highest: int) -> tuple[int, ...]:
 
 
 def _best_fixed(process: Process, cost: Cost, highest: int) -> tuple[int, ...]:
-    return (theory.optimum(process, cost, highest).kappa_star,)
+    return (best_fixed(process, cost, highest).kappa,)
 
 
 _PLANS: dict[type[Planned], Callable[[Process, Cost, int], tuple[int, ...]]] = {

@@ -63,7 +63,8 @@ class RegretCurve:
         Rounds and tokens of a lane at the marks; means.
     against : dict of str to Against
         ``"fixed"``: the best fixed κ; ``"schedule"``: the best plan by output position; ``"oracle"``: who knows the
-        rate of each request or window.  The latter two where they have a meaning.
+        rate of each request or window; ``"foresight"``: who knows what the coming round accepts.  The latter three
+        where they have a meaning.
     level : float
         Confidence level of the bands.
     """

@@ -22,6 +22,7 @@ from simspec.model.serving import KEYS as SERVING
 from simspec.model.simulation import point_ids
 from simspec.run.columns import column, words
 from simspec.run.engine import Job
+from simspec.run.plans import known_speedup
 from simspec.run.policy_columns import policy_columns
 from simspec.run.schema import TABLES, WHOLE_CHUNK
 from simspec.run.scheme_columns import losses, scheme_laws, scheme_speedups
@@ -85,7 +86,8 @@ class Block:
             return (kappas[-1] + 1) * len(self.costs), len(kappas), "laws", self.fresh, scheme, kappas, *priced
         job, shape = self.job, self.runs.shape if self.fresh else self.tallies[0].sums.shape
         kinds = tuple(t.kinds for t in self.tallies if isinstance(t, KindTally))
-        chosen = job.simulation.policy.adapts, job.simulation.serving.batch, job.simulation.scheme, kinds
+        policy, serving = job.simulation.policy, job.simulation.serving
+        chosen = policy.adapts, policy.rejects, serving.batch, job.simulation.scheme, kinds
         same = (shape, self.fresh, job.kappas, job.windows, self.level, id(self.costs), *chosen)
         return max(shape), len(job.kappas), *same
 
@@ -142,7 +144,8 @@ def counts_of(slab: Sequence[Block]) -> Counts:
         own = Counts.windows(slab[0].job.kappas, _runs(slab).sum(axis=1))
     else:
         own = Counts.stack([block.tallies for block in slab], fresh=False)
-    return replace(own, steps_of=slab[0].job.simulation.scheme.chain_steps)
+    simulation = slab[0].job.simulation
+    return replace(own, steps_of=simulation.scheme.chain_steps, rejects=simulation.policy.rejects)
 
 
 def chunk_table(blocks: Sequence[Block]) -> pa.Table:
@@ -331,8 +334,9 @@ def _numbers(values: Iterable[object]) -> NDArray[np.float64]:
 
 def _exact_speedups(slab: Sequence[Block]) -> NDArray[np.float64]:
     job, costs = slab[0].job, slab[0].costs
-    if job.simulation.steered:  # no route knows the law of the rounds of any policy, nor of the steps of a batch
-        return np.full((len(slab), len(costs), len(job.kappas)), np.nan)
+    if job.simulation.steered:
+        known = [[known_speedup(block.job.simulation, cost) for cost in costs] for block in slab]
+        return np.broadcast_to(np.array(known)[..., None], (len(slab), len(costs), len(job.kappas)))
     if job.simulation.chained:
         return exact_speedups([block.job.process for block in slab], job.kappas, slab[0].prices)
     return np.array([scheme_speedups(block.means, costs) for block in slab])

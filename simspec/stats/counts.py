@@ -59,6 +59,8 @@ class Counts:
         Rounds of each unit by drafts made; likewise.
     steps : int64 array (…, κ, units, 2(longest + 1)), optional
         Rounds of each unit by the step of their batch, 2·largest + rejected; None where requests are served alone.
+    rejects : bool
+        Whether a round can end in a rejection: one whose run was known beforehand does not.
     """
 
     kappas: tuple[int, ...]
@@ -74,6 +76,7 @@ class Counts:
     wakes: Ints | None = None
     made: Ints | None = None
     steps: Ints | None = None
+    rejects: bool = True
 
     @staticmethod
     def of(tallies: Sequence[Tally], fresh: bool) -> Counts:
@@ -244,6 +247,7 @@ class Counts:
             lost = np.where(self.kinds.possible(self.kinds.rejected > 0), lost, np.inf)
             kept = np.where(self.kinds.possible(self.kinds.rejected == 0), kept, np.inf)
             gained = np.where(self.kinds.possible(self.kinds.accepted > 0), gained, np.inf)
+        lost = lost if self.rejects else np.full(lost.shape, np.inf)
         drafting = np.array(self.kappas) > 0
         few = drafting & (np.minimum(lost, gained) < FEW_EVENTS)
         few_ends = drafting & (np.minimum(lost, kept) < FEW_EVENTS)

@@ -38,6 +38,8 @@ def test_a_page_names_who_chooses_and_holds_it_against_the_best_fixed(folder, tm
     own = section(page, "policies")
     assert own.count("<svg") == 4  # two processes at two prices
     assert "κ = 3, fixed" in own
+    assert own.count("line: the best fixed κ&nbsp;=&nbsp;3, exact S&nbsp;=&nbsp;1.6738") == 2  # Leviathan's formula
+    assert own.count("dotted: the best κ by output position") == 2  # of the drift
     assert "rolling" in own
     assert "&lt;b&gt;HF&lt;/b&gt;" in own
     assert "<b>HF</b>" not in page

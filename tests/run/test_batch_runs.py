@@ -14,8 +14,11 @@ from simspec.kernels.words import LANES, stream_keys
 from simspec.model import Cost, DiscreteMixture, Drift, Iid, ParameterError, Scenario, Simulation
 from simspec.model.policies import Heuristic, Rolling
 from simspec.model.serving import Serving
+from simspec.report.points import points
 from simspec.run.dispatch import run_jobs
 from simspec.run.engine import Job, join
+from simspec.run.record import Recording
+from simspec.run.sweep import sweep
 from simspec.stats.counts import Counts
 from simspec.stats.point import priced_estimates
 
@@ -156,6 +159,11 @@ def test_a_scenario_has_them_as_axes(tmp_path):
     compared = simspec.compare(first, second)
     assert not compared.differs
     assert len(compared.pairs) == 5
+    shown = str(first)
+    assert all(f"{own}  " in shown for own in ("fixed batch=4", "heuristic batch=4", "heuristic batch=4 shares=false"))
+    assert shown.count("mean ") == 6  # a fixed κ is shown as it is
+    held = points(first.to_pandas())
+    assert len({(point.name, point.price) for point in held}) == len(held) == 10
 
 
 @pytest.mark.parametrize(
@@ -166,6 +174,7 @@ def test_a_scenario_has_them_as_axes(tmp_path):
         ({"serving": {"batch": 2, "shares": 0.5}}, "serving.shares"),
         ({"serving": {"bach": 2}}, 'did you mean "batch"'),
         ({"policy": {"type": "schedule", "kappas": [4, 2]}}, "policy schedule goes by the output position"),
+        ({"policy": {"type": "foresight"}}, "policy foresight knows the coming round of each request"),
         ({"policy": {"type": "optimal"}, "process": DRIFT}, "policy optimal goes by the output position"),
         ({"policy": None, "scheme": {"type": "tree", "misses": [0.4]}}, "serves chains"),
         ({"policy": None, "method": "exact"}, "plays no requests together"),
@@ -181,6 +190,15 @@ def test_what_is_refused(keys, told):
     with pytest.raises(ParameterError, match=told) as error:
         simspec.simulate(own.pop("process"), own.pop("cost"), **own)
     assert "\n" not in str(error.value)
+
+
+def test_single_rounds_are_not_recorded_where_kappa_is_not_fixed(tmp_path):
+    """They would be those of the longest draft."""
+    table = {"name": "x", "windows": 1000, "kappa": [3], "process": {"type": "iid", "alpha": 0.7}}
+    for more in ({"serving": {"batch": 2}}, {"policy": {"type": "heuristic"}}):
+        with pytest.raises(ParameterError, match="record lists rounds of requests that are served alone"):
+            sweep(Scenario.from_dict(table | more), tmp_path / "none", recording=Recording(5))
+    assert not (tmp_path / "none").exists()
 
 
 def test_what_is_shown():

@@ -49,8 +49,12 @@ class Schedule(Policy):
     kappas: tuple[Length, ...] = Field(min_length=1, description="κ by tokens out")
 
     @property
-    def by_position(self) -> bool:
-        return True
+    def of_one_request(self) -> str:
+        return "goes by the output position of one request"
+
+    @property
+    def rests(self) -> bool:
+        return 0 in self.kappas
 
     @property
     def begins(self) -> int:
@@ -118,8 +122,12 @@ class BatchTable(Policy):
         return found[0] if found else 0
 
     @property
-    def by_position(self) -> bool:
-        return True
+    def of_one_request(self) -> str:
+        return "goes by the output position of one request"
+
+    @property
+    def rests(self) -> bool:
+        return 0 in self.kappas
 
     @property
     def begins(self) -> int:

@@ -34,7 +34,8 @@ class Foresight(Costed):
     Notes
     -----
     With linear prices κ is the run itself wherever a token is worth its draft, 1 > Ŝ·(c_d + c_v), whatever Ŝ.  A draft
-    that stops just before its first rejection pays no c_r either.  In a batch every request has its own κ.
+    that stops just before its first rejection pays no c_r either.  In a batch every request needs its own κ
+    (shares = false).
 
     References
     ----------
@@ -60,8 +61,23 @@ class Foresight(Costed):
             raise ParameterError("lowest", f"{told}; allowed: lowest ≤ highest")
 
     @property
+    def of_one_request(self) -> str:
+        return "knows the coming round of each request"
+
+    @property
     def listens(self) -> bool:
         return False
+
+    @property
+    def rests(self) -> bool:
+        return self.lowest == 0
+
+    @property
+    def rejects(self) -> bool:
+        """A draft beyond the run pays only where more drafts are cheaper than fewer."""
+        cost = self.cost
+        lengths = range(self.highest)
+        return self.lowest > 0 or cost is None or any(cost.base(k + 1) < cost.base(k) for k in lengths)
 
     @property
     def begins(self) -> int:

@@ -39,14 +39,24 @@ class Policy(Model):
         return self.adapts
 
     @property
+    def rests(self) -> bool:
+        """Whether it may choose κ = 0, so that the drafter is off for a while."""
+        return self.adapts
+
+    @property
+    def rejects(self) -> bool:
+        """Whether a draft may be rejected: not where every run is known beforehand."""
+        return True
+
+    @property
     def reads_cost(self) -> bool:
         """Whether prices steer it: another cost is then another simulation."""
         return False
 
     @property
-    def by_position(self) -> bool:
-        """Whether κ follows from the output position of a request, which requests served together do not share."""
-        return False
+    def of_one_request(self) -> str:
+        """Why it cannot choose one κ for several requests; empty if it can."""
+        return ""
 
     @property
     def begins(self) -> int:
@@ -109,6 +119,10 @@ class Bounded(Policy):
         if self.first < self.lowest:
             told = f"first = {self.first} is below lowest = {self.lowest}"
             raise ParameterError("first", f"{told}; allowed: first ≥ lowest")
+
+    @property
+    def rests(self) -> bool:
+        return self.lowest == 0
 
     @property
     def begins(self) -> int:
