@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from simspec.cli.common import add_json, add_quiet, add_threads, positive, threads_of, whole
 
 if TYPE_CHECKING:
-    from simspec.model import Scenario
+    from simspec.model import Scenario, Stop
     from simspec.run.executors import Crew
     from simspec.run.planning import Plan
     from simspec.run.progress import Progress
@@ -38,6 +39,12 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "--method", default=None, metavar="NAME",
         help="simulate (play rounds), multinomial (one draw of the counts of independent windows) or exact (no "
         "counts); default the scenario's, else simulate",
+    )  # fmt: skip
+    own.add_argument(
+        "--until", action="append", default=[], metavar="KEY=VALUE",
+        help="play a point no further once it is known so well: mean_accepted=W, speedup=W or p99=W (half the width of "
+        "an interval), best_kappa=SHARE (every κ is told from the best, or within that share of it); may be given "
+        "several times, replaces [stop]; --windows is then the most that is played (default: all windows)",
     )  # fmt: skip
     own.add_argument(
         "--record", type=positive, default=None, metavar="N",
@@ -94,6 +101,8 @@ def do(args: argparse.Namespace) -> int:
             raise ParameterError("record", "--record writes rounds of a whole run; allowed: without --shard")
         crew, most = Crew(args.executor, threads, args.scheduler), args.max_points or POINTS_LIMIT
         scenario = Scenario.from_toml(args.scenario, args.seed, args.windows, most, args.method)
+        if args.until:
+            scenario = replace(scenario, stop=_stop(args.until))
         if args.dry_run:
             return _dry_run(plan(scenario, most), threads, args.json, recording)
         if args.shard:
@@ -108,6 +117,24 @@ def do(args: argparse.Namespace) -> int:
         print(dataset.summary())
         print(f"look again: simspec show {dataset.path}; in Python: simspec.read({str(dataset.path)!r}).estimates")
     return 2 if dataset.failed else 0
+
+
+def _stop(words: list[str]) -> Stop:
+    from simspec.cli.common import number
+    from simspec.model import ParameterError, Stop
+
+    keys = {}
+    for word in words:
+        key, given, text = word.partition("=")
+        try:
+            keys[key.strip()] = number(text)
+        except argparse.ArgumentTypeError as error:
+            told = error if given else f"{word!r} is no KEY=VALUE, e.g. speedup=0.001"
+            raise ParameterError("until", f"--until: {told}") from None
+    try:
+        return Stop(**keys)
+    except ParameterError as error:
+        raise ParameterError("until", f"--until: {error}") from None
 
 
 def _play_shard(args: argparse.Namespace, scenario: Scenario, crew: Crew, progress: Progress, most: int) -> int:

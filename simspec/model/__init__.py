@@ -17,6 +17,7 @@ from simspec.model.rows import RowProcess, RowTable
 from simspec.model.scenario import Scenario
 from simspec.model.schemes import Scheme, Schemes, register_scheme
 from simspec.model.simulation import Simulation
+from simspec.model.stop import Stop
 from simspec.model.survival import Survival
 from simspec.model.trace import Trace
 from simspec.model.trees import DraftTree
@@ -50,6 +51,7 @@ __all__ = [
     "Schemes",
     "SimspecError",
     "Simulation",
+    "Stop",
     "Survival",
     "TokenChain",
     "Trace",

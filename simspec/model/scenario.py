@@ -19,10 +19,11 @@ from simspec.model.policies import Policies, Policy
 from simspec.model.process import KAPPA_LIMIT, Process, Processes
 from simspec.model.scenario_axes import axes, policy_axes, process_axes, scheme_axes, tables
 from simspec.model.scenario_text import line_of, read_text, syntax_error
-from simspec.model.scenario_values import a_level, a_method, a_name, decimals, many_kappas, plain, whole
+from simspec.model.scenario_values import a_level, a_method, a_name, a_stop, decimals, many_kappas, plain, whole
 from simspec.model.schemes import Scheme, Schemes
 from simspec.model.serving import KEYS, Serving
 from simspec.model.simulation import Simulation
+from simspec.model.stop import Stop
 from simspec.model.toml_lines import key_lines
 
 CHAIN = {"type": "chain"}
@@ -35,7 +36,20 @@ WINDOWS_LIMIT = 10**12
 POINTS_LIMIT = 10**6
 
 
-_KEYS = ("name", "method", "seed", "windows", "kappa", "level", "process", "scheme", "policy", "serving", "cost")
+_KEYS = (
+    "name",
+    "method",
+    "seed",
+    "windows",
+    "kappa",
+    "level",
+    "process",
+    "scheme",
+    "policy",
+    "serving",
+    "cost",
+    "stop",
+)
 
 
 @dataclass(frozen=True)
@@ -78,6 +92,9 @@ class Scenario:
         at the longest κ that it may choose; a fixed one at every κ of the scenario.
     serving : dict
         The ``[serving]`` table: under which conditions policies run, likewise with several values.
+    stop : Stop, optional
+        The ``[stop]`` table: how precise a point is to be before it is played no further; ``windows`` is then the most
+        that is played.
     base : str
         Folder in which relative trace paths are looked up before the working folder; not part of the identity.
     """
@@ -93,6 +110,7 @@ class Scenario:
     scheme: tuple[dict[str, Any], ...] = (CHAIN,)
     policy: tuple[dict[str, Any], ...] = (FIXED,)
     serving: dict[str, Any] = field(default_factory=dict)
+    stop: Stop | None = None
     base: str = ""
 
     @staticmethod
@@ -152,6 +170,7 @@ class Scenario:
             seed=table.get("seed", DEFAULT_SEED),
             level=table.get("level", 0.95),
             method=table.get("method", "simulate"),
+            stop=a_stop(table.get("stop")),
         )
 
     def __post_init__(self) -> None:
@@ -171,6 +190,9 @@ class Scenario:
         }
         for key, value in plain.items():
             object.__setattr__(self, key, value)
+        if self.stop is not None and self.method != "simulate":
+            told = f'[stop] needs rounds, and method = "{self.method}" plays none; allowed: method = "simulate"'
+            raise ParameterError("stop", told)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready dictionary that `from_dict` reads back into an equal scenario."""
@@ -185,6 +207,8 @@ class Scenario:
         if self.serving:
             own["serving"] = plain(self.serving)
         own["cost"] = plain(self.cost)
+        if self.stop is not None:
+            own["stop"] = self.stop.keys()
         return own
 
     def __eq__(self, other: object) -> bool:

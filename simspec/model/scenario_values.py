@@ -12,6 +12,7 @@ from typing import Any
 from simspec.model import grid
 from simspec.model.errors import ParameterError, did_you_mean, shown
 from simspec.model.process import KAPPA_LIMIT, METHODS
+from simspec.model.stop import Stop
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -85,3 +86,15 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(entry) for entry in value]
     return float(value) if isinstance(value, Decimal) else value
+
+
+def a_stop(value: Any) -> Stop | None:
+    """The ``[stop]`` table, if there is one."""
+    if value is None or isinstance(value, Stop):
+        return value
+    if not isinstance(value, dict):
+        raise ParameterError("stop", f"stop is not a table; allowed: [stop] with {', '.join(Stop.model_fields)}")
+    try:
+        return Stop(**{key: float(own) if isinstance(own, Decimal) else own for key, own in value.items()})
+    except ParameterError as error:
+        raise error.under("stop") from None

@@ -234,7 +234,7 @@ class Dataset:
             lines[0] += "  (not complete; run the scenario again to continue it)"
         rest = [f"… and {points - most:,} more"] if most is not None and points > most else []
         lines += ["", self._best_text(most), *rest, "", *self._failures(), *self._origin()]
-        lines += self._recorded()
+        lines += self._stopped() + self._recorded()
         return "\n".join(lines)
 
     def _best_text(self, most: int | None) -> str:
@@ -279,6 +279,24 @@ class Dataset:
     def _failures(self) -> list[str]:
         lines = [f"not simulated: {clean(entry['process'])}: {clean(entry['error'])}" for entry in self.failed]
         return [f"{plural(len(lines), 'simulation')} failed, the others are complete", *lines[:20], ""] if lines else []
+
+    def _stopped(self) -> list[str]:
+        """What became of a run that stops by itself."""
+        stop = self.scenario.stop
+        if stop is None:
+            return []
+        from simspec.run.decided import decided
+
+        every, rounds = self.simulation_ids, int(values(self._estimates_table, "rounds").sum())
+        left = len(every - decided(stop, self._estimates_table))
+        asked = ", ".join(f"{key} = {value:g}" for key, value in stop.keys().items())
+        lack = (
+            f"; {left:,} of {plural(len(every), 'simulation')} had all windows and is not known as well" if left else ""
+        )
+        return [
+            f"played until {asked} or all windows ({rounds:,} rounds in all); the intervals hold at all looks together"
+            f"{lack}.",
+        ]
 
     def _recorded(self) -> list[str]:
         note = self.manifest.get("rounds")

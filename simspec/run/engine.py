@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -35,7 +36,8 @@ class Job:
     """One simulation at all its κ, with its budget and seed; ``failure`` says why it could not be played.
 
     ``method`` is ``"simulate"``, or ``"multinomial"``: the counts of all windows are one draw over the runs up to the
-    longest κ, folded for the others.
+    longest κ, folded for the others.  Of a run that stops by itself, only the first ``prefix`` chunks are played, as
+    decided at the last of so many ``looks``; no piece goes over one of the ``cuts``, at which it may stop.
     """
 
     simulation: Simulation
@@ -44,6 +46,9 @@ class Job:
     seed: int
     failure: str = ""
     method: str = "simulate"
+    cuts: tuple[int, ...] = ()
+    prefix: int = 0
+    looks: int = 0
 
     @property
     def process(self) -> Process:
@@ -51,6 +56,12 @@ class Job:
 
     @functools.cached_property
     def layout(self) -> Layout:
+        """How the budget is cut into lanes and chunks, as far as it is played."""
+        own = self._whole_layout
+        return replace(own, lanes=min(own.lanes, LANES * self.prefix)) if self.prefix else own
+
+    @property
+    def _whole_layout(self) -> Layout:
         if isinstance(self.process, Trace):
             return trace_layout(self.process, self.windows, max(self.kappas))
         if self.simulation.fresh:
@@ -87,14 +98,14 @@ class Job:
         if self.method != "simulate":
             return [range(1)]
         plan = self.layout
-        per_chunk = LANES * (plan.rounds or self.windows // plan.lanes + 1)
+        per_chunk = LANES * (plan.rounds or self.windows // self._whole_layout.lanes + 1)
         most = FRESH_PIECE_WINDOWS
         if not self.simulation.fresh:
             most, per_chunk = PIECE_WINDOWS, per_chunk * len(self.kappas)
         step = max(1, most // per_chunk)
         whole = plan.lanes // LANES
-        cuts = [range(first, min(first + step, whole)) for first in range(0, whole, step)]
-        return cuts + [range(whole, plan.chunks)] * (whole < plan.chunks)
+        ends = sorted({*range(0, whole, step), whole, plan.chunks, *(cut for cut in self.cuts if cut < plan.chunks)})
+        return [range(*pair) for pair in itertools.pairwise(ends)]
 
 
 def play(job: Job, chunks: Iterable[int], kappas: Sequence[int] = ()) -> Sequence[Tally]:

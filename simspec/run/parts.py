@@ -9,7 +9,7 @@ import uuid
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simspec.kernels.tally import Folded, Tally
+from simspec.kernels.words import LANES
 from simspec.model import DatasetError
 from simspec.run.columns import values
 from simspec.run.dispatch import Work
 from simspec.run.engine import Job
-from simspec.run.played import Played, Stretch, arrays_in, played_of, stretch_of, tally_from, tally_table
+from simspec.run.played import NUMBERS, Played, Stretch, arrays_in, played_of, stretch_of, tally_from, tally_table
 from simspec.run.progress import Progress
 from simspec.run.store import TALLY_WRITER, TEMPORARY, cannot_write, digest, sync
 
@@ -83,33 +84,27 @@ class Parts:
         return False
 
     def _add(self, path: Path) -> None:
-        names = [entry.name for entry in fields(Stretch)]
-        columns = ["simulation_id", *names[1:]]
-        table = pq.read_table(path, columns=columns)
-        own = [values(table, name) for name in columns]
-        numbers = np.stack([np.unique(own[0].astype(str), return_inverse=True)[1], *own[1:]]).astype(np.int64)
-        changes = (numbers[:, 1:] != numbers[:, :-1]).any(axis=0)
-        new = [0, *(1 + np.flatnonzero(changes)).tolist()] if len(table) else []
-        for start, stop in zip(new, [*new[1:], len(table)], strict=True):
-            stretch = Stretch(str(own[0][start]), *(int(column[start]) for column in own[1:]))
-            self._index[stretch.simulation, stretch.kappa].append(_At(stretch, path, range(start, stop)))
+        for at in _held(path):
+            self._index[at.stretch.simulation, at.stretch.kappa].append(at)
 
-    def split(self, job: Job) -> list[Work]:
-        """The work of a job: what is kept of it, and what is still to be played, as a difference of chunk numbers."""
-        pieces, works = job.pieces(), []
+    def split(self, job: Job, after: int = 0) -> list[Work]:
+        """The work of a job: what is kept of it, and what is still to be played, as a difference of chunk numbers.
+
+        Of chunks before ``after`` nothing is said; there is a cut.
+        """
+        pieces, works = [chunks for chunks in job.pieces() if chunks.start >= after], list[Work]()
         lacking: dict[range, list[int]] = defaultdict(list)
         for kappa in job.tracks:
-            kept = self._usable(job, kappa)
+            kept = self._usable(job, kappa, after)
             works += [Work(at.stretch.range, (kappa,), functools.partial(self._counts, job, at)) for at in kept]
             for chunks in _without(pieces, [at.stretch.range for at in kept]):
                 lacking[chunks].append(kappa)
         alone = job.tracks != job.kappas  # all κ are played at once
         return works + [Work(chunks, job.kappas if alone else tuple(own)) for chunks, own in lacking.items()]
 
-    def _usable(self, job: Job, kappa: int) -> list[_At]:
+    def _usable(self, job: Job, kappa: int, end: int) -> list[_At]:
         """Kept stretches of the very chunks that are asked for, none of which overlap."""
         found: list[_At] = []
-        end = 0
         kept = self._index.get((job.simulation.id, kappa), [])
         for at in sorted(kept, key=lambda at: (at.stretch.first, -at.stretch.chunks)):
             chunks = at.stretch.range
@@ -152,22 +147,41 @@ class Parts:
         """Drop what is not on disk yet: a finished table holds it."""
         self._new, self._flushed = [], time.monotonic()
 
-    def tidy(self, jobs: Iterable[Job]) -> None:
+    def tidy(self, finished: Iterable[Path]) -> None:
         """Remove the files of which finished tables hold everything; those of other points stay."""
-        asked = {job.simulation.id: job for job in jobs}
+        inside: dict[tuple[str, int], list[Stretch]] = defaultdict(list)
+        for at in (at for path in finished for at in _held(path)):
+            inside[at.stretch.simulation, at.stretch.kappa].append(at.stretch)
         for path in self.files():
-            own = [at.stretch for entries in self._index.values() for at in entries if at.path == path]
-            if all(_is_of(asked.get(stretch.simulation), stretch) for stretch in own):
+            own = [at.stretch for at in _held(path)]
+            if all(_is_in(inside.get((stretch.simulation, stretch.kappa), []), stretch) for stretch in own):
                 path.unlink()
         with suppress(OSError):  # other points are kept there
             self.folder.rmdir()
 
 
-def _is_of(job: Job | None, own: Stretch) -> bool:
+def _held(path: Path) -> Iterator[_At]:
+    """What a file holds."""
+    columns = ["simulation_id", *NUMBERS]
+    table = pq.read_table(path, columns=columns)
+    own = [values(table, name) for name in columns]
+    numbers = np.stack([np.unique(own[0].astype(str), return_inverse=True)[1], *own[1:]]).astype(np.int64)
+    changes = (numbers[:, 1:] != numbers[:, :-1]).any(axis=0)
+    new = [0, *(1 + np.flatnonzero(changes)).tolist()] if len(table) else []
+    for start, stop in zip(new, [*new[1:], len(table)], strict=True):
+        yield _At(Stretch(str(own[0][start]), *(int(column[start]) for column in own[1:])), path, range(start, stop))
+
+
+def _is_of(job: Job, own: Stretch) -> bool:
     """Whether a stretch is among what a job asks for."""
-    if job is None or own.kappa not in job.tracks or own.range.stop > job.layout.chunks:
-        return False
-    return own == stretch_of(job, own.kappa, own.range)
+    return own.range.stop <= job.layout.chunks and own == stretch_of(job, own.kappa, own.range)
+
+
+def _is_in(whole: Sequence[Stretch], own: Stretch) -> bool:
+    """Whether a stretch is part of successive ones from the first chunk on; only the last chunk has fewer lanes."""
+    chunks, lanes = (sum(getattr(stretch, name) for stretch in whole) for name in ("chunks", "lanes"))
+    left = lanes - LANES * own.first if own.range.stop == chunks else LANES * own.chunks
+    return own.range.stop <= chunks and own.length == whole[0].length and own.lanes == left
 
 
 def _without(pieces: Sequence[range], kept: Sequence[range]) -> Iterator[range]:

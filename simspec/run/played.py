@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -18,7 +19,8 @@ from simspec.run.engine import Job, Parts, joined, parted
 from simspec.run.schema import TALLIES
 
 Arrays = Mapping[str, np.ndarray]
-_NUMBERS = ("kappa", "first", "chunks", "lanes", "length")
+NUMBERS = ("kappa", "first", "chunks", "lanes", "length")
+"""Columns that name a stretch, beside its simulation."""
 _SCALAR = ("kappa", "kinds")
 _DERIVED = ("sums", "histogram")
 """What follows from the rounds by kind, where a scheme has kinds."""
@@ -108,15 +110,17 @@ def played_of(job: Job, chunks: range, outcome: Sequence[Tally]) -> list[Played]
 def compacted(job: Job, parts: Parts) -> list[Played]:
     """What is kept of a whole job: its full chunks together and a last one of fewer lanes by itself, for a longer run.
 
-    Whatever pieces it was played in, these are the same.
+    Where it might stop before its end, the chunks between two looks are together.  Whatever pieces it was played in,
+    these are the same.
     """
     full = job.layout.lanes // LANES if job.method == "simulate" else 1
+    cuts = sorted({*job.cuts, full})
     out = []
     for kappa, own in parts.items():
-        for some in ([at for at in own if at[0].stop <= full], [at for at in own if at[0].stop > full]):
-            if some:
-                chunks = range(some[0][0].start, some[-1][0].stop)
-                out.append(Played(stretch_of(job, kappa, chunks), arrays_of(joined([tally for _, tally in some]))))
+        for _, group in itertools.groupby(own, key=lambda at: bisect_left(cuts, at[0].stop)):
+            some = list(group)
+            chunks = range(some[0][0].start, some[-1][0].stop)
+            out.append(Played(stretch_of(job, kappa, chunks), arrays_of(joined([tally for _, tally in some]))))
     return out
 
 
@@ -126,7 +130,7 @@ def tally_table(played: Iterable[Played]) -> pa.Table:
     stretches = [stretch for stretch, _, _ in rows]
     columns: dict[str, pa.Array] = {
         "simulation_id": _words([stretch.simulation for stretch in stretches]),
-        **{name: pa.array([getattr(own, name) for own in stretches], TALLIES.field(name).type) for name in _NUMBERS},
+        **{name: pa.array([getattr(own, name) for own in stretches], TALLIES.field(name).type) for name in NUMBERS},
         "field": _words([name for _, name, _ in rows]),
         "shape": _lists([np.array(array.shape) for _, _, array in rows], np.dtype(np.int32)),
         "values": _lists([array for _, _, array in rows], np.dtype(np.int64)),

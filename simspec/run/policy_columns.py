@@ -37,7 +37,7 @@ def policy_columns(slab: Sequence[Block], values: dict[str, Any]) -> dict[str, A
     if not simulation.policy.adapts:
         return _of_fixed(simulation, slab[0].job.kappas)
     own = [block.tallies[0] for block in slab]
-    columns = _of_kappas(own, slab[0].level)
+    columns = _of_kappas(own, slab[0].each)
     against = [[_exact(block.job.simulation, cost) for cost in block.costs] for block in slab]
     kappa, fixed, schedule = (np.array([[entry[i] for entry in row] for row in against])[..., None] for i in range(3))
     columns |= {"kappa_fixed": kappa, "best_fixed": fixed, "best_schedule": schedule}

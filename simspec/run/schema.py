@@ -121,6 +121,12 @@ ESTIMATES = _schema(
             "0 for exact values",
         ),
         ("level", pa.float64(), "confidence level of every interval of the row"),
+        (
+            "looks",
+            pa.int16(),
+            "how often intervals were looked at before the run stopped by itself, at all of which they hold together; "
+            "0: the budget was fixed",
+        ),
         *_with_interval("mean_accepted", "E[A], accepted drafts per round"),
         *_with_interval("mean_tokens", "E[tokens] per round, bonus or corrected token included"),
         *_with_interval("var_accepted", "Var[A] of one round"),
@@ -175,7 +181,7 @@ ESTIMATES = _schema(
         ("round_token_cost_p50", pa.float64(), "median over rounds of the cost of one round over its own tokens"),
         ("round_token_cost_p99", pa.float64(), "99% quantile of the same"),
         ("unit_token_cost_p50", pa.float64(), "median over units of the cost of N tokens over N, N = `unit_tokens`"),
-        ("unit_token_cost_p99", pa.float64(), "99% quantile of the same"),
+        *_with_interval("unit_token_cost_p99", "99% quantile of the same"),
         ("unit_tokens", pa.float64(), "N: mean tokens of one unit (window, lane, generation or request)"),
         ("kappa_star", pa.int16(), "best kappa of the point among those run (the same in all its rows)"),
         ("at_kappa_max", pa.bool_(), "kappa_star is the largest kappa run: the optimum may lie beyond"),

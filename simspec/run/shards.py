@@ -65,7 +65,7 @@ class _Share:
     def __init__(self, kept: Parts, shard: Shard) -> None:
         self.kept, self._shard, self._before, self.pieces = kept, shard, 0, 0
 
-    def split(self, job: Job) -> list[Work]:
+    def split(self, job: Job, after: int = 0) -> list[Work]:
         """The work of a job that is this machine's and not done."""
         starts = [chunks.start for chunks in job.pieces()]
         numbers = range(self._before, self._before + len(starts))
@@ -73,7 +73,7 @@ class _Share:
         mine = [number % self._shard.of == self._shard.number - 1 for number in numbers]
         self.pieces += sum(mine)
         return [
-            work for work in self.kept.split(job)
+            work for work in self.kept.split(job, after)
             if not work.outcome and mine[bisect_right(starts, work.chunks.start) - 1]
         ]  # fmt: skip
 
@@ -132,6 +132,11 @@ def play_shard(
     """
     if scenario.method != "simulate":
         raise ParameterError("shard", f'shard = {shard} needs rounds, and method = "{scenario.method}" plays none')
+    if scenario.stop is not None:
+        raise ParameterError(
+            "shard",
+            f"shard = {shard} has counts of its own only, and [stop] decides by all of them; allowed: no [stop]",
+        )
     usual = own_folder(scenario.name)
     folder = Path(output) if output is not None else usual.with_name(scenario.name + _suffix(shard))
     todo = plan(scenario, most)

@@ -23,6 +23,7 @@ from simspec.run.known import Laws, known_jobs
 from simspec.run.parts import Parts as Kept
 from simspec.run.planning import Plan, plan, sections, windows_of
 from simspec.run.played import Played, compacted, tally_table
+from simspec.run.precision import play_until
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
 from simspec.run.record import Recording, record_all, unrecorded
@@ -107,7 +108,7 @@ def _complete(folder: Path, own: Opened, todo: Plan, workers: Workers, progress:
     made["finished"] = time.strftime("%Y-%m-%dT%H:%M:%S%z")
     made["seconds"] = round(made.get("seconds", 0.0) + time.monotonic() - began, 2)
     store.write_json(manifest, folder / store.MANIFEST)
-    kept.tidy(todo.jobs)
+    kept.tidy(folder / store.part_name("tallies", n) for n in range(len(todo.parts)))
 
 
 def _note(progress: Progress | None, line: str) -> None:
@@ -125,7 +126,7 @@ def _write_missing(
     if progress is not None:
         progress.total = sum(windows_of(job) for job in jobs)
         progress.say("simulating" if todo.scenario.method == "simulate" else f"method {todo.scenario.method}")
-    results = _results(jobs, todo, kept, workers, progress)
+    results = _results([todo.parts[n] for n in missing], todo, kept, workers, progress)
     note = {"scenario": todo.scenario.to_dict(), "stream_version": STREAM_VERSION}
     failed = {entry["simulation_id"]: entry for entry in manifest["failed"]}
     for n in missing:
@@ -182,9 +183,16 @@ def _record(
 
 
 def _results(
-    jobs: list[Job], todo: Plan, kept: Kept, workers: Workers, progress: Progress | None
+    parts: list[list[Job]], todo: Plan, kept: Kept, workers: Workers, progress: Progress | None
 ) -> Iterator[tuple[Job, Parts, Laws]]:
     """Each job with its pieces, or with its exact laws."""
-    if todo.scenario.method == "exact":
-        return ((job, {}, laws) for job, laws in known_jobs(jobs, todo.costs))
-    return ((job, parts, ()) for job, parts in play_jobs(jobs, workers, progress, kept))
+    jobs, own = [job for part in parts for job in part], todo.scenario
+    if own.stop is not None:
+        for section in (section for part in parts for section in sections(part, len(todo.costs))):
+            for job, pieces in play_until(section, own.stop, todo.costs, own.level, workers, kept, progress):
+                yield job, pieces, ()
+        return
+    if own.method == "exact":
+        yield from ((job, {}, laws) for job, laws in known_jobs(jobs, todo.costs))
+    else:
+        yield from ((job, pieces, ()) for job, pieces in play_jobs(jobs, workers, progress, kept))

@@ -53,6 +53,15 @@ class Block:
     laws: Sequence[WindowLaw] | Sequence[SchemeLaw] = ()
 
     @property
+    def each(self) -> float:
+        """Level of intervals of which ``level`` is that at all looks together: a union bound over any number of them.
+
+        Look k may be wrong with a chance of (1 − level)/(k(k + 1)), and these sum to 1 − level.
+        """
+        looks = self.job.looks
+        return 1.0 - (1.0 - self.level) / (looks * (looks + 1)) if looks else self.level
+
+    @property
     def fresh(self) -> bool:
         """Whether windows are independent."""
         return self.job.simulation.fresh
@@ -88,7 +97,7 @@ class Block:
         kinds = tuple(t.kinds for t in self.tallies if isinstance(t, KindTally))
         policy, serving = job.simulation.policy, job.simulation.serving
         chosen = policy.adapts, policy.rejects, serving.batch, job.simulation.scheme, kinds
-        same = (shape, self.fresh, job.kappas, job.windows, self.level, id(self.costs), *chosen)
+        same = (shape, self.fresh, job.kappas, job.windows, self.level, job.looks, id(self.costs), *chosen)
         return max(shape), len(job.kappas), *same
 
 
@@ -225,7 +234,7 @@ def estimate_table(blocks: Sequence[Block]) -> pa.Table:
 
 
 def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
-    job, costs, level, scheme = slab[0].job, slab[0].costs, slab[0].level, slab[0].job.simulation.scheme
+    job, costs, level, scheme = slab[0].job, slab[0].costs, slab[0].each, slab[0].job.simulation.scheme
     shape = (len(slab), len(costs), len(job.kappas))
     rows = shape[0] * shape[1] * shape[2]
     exact = _exact_speedups(slab)
@@ -238,7 +247,12 @@ def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
         )
     values |= meeting(values, exact)
     values |= policy_columns(slab, values)
-    values |= {"speedup_exact": exact, "windows": np.array(job.windows), "level": np.array(level)}
+    values |= {
+        "speedup_exact": exact,
+        "windows": np.array(job.windows),
+        "level": np.array(slab[0].level),
+        "looks": np.array(job.looks),
+    }
     values |= losses(scheme, [] if scheme.lossless else [block.means for block in slab], counts, level)
     own = _of_processes(out, slab)
     points = point_ids((block.job.simulation for block in slab), costs)

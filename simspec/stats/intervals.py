@@ -6,6 +6,7 @@ Arrays end in (…, rows, units): a row is a κ, an entry one unit or, with a ``
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -223,6 +224,57 @@ def quantiles(values: NDArray[np.floating[Any]], counts: NDArray[Any], shares: S
         place = (reached < share * reached[..., -1:] - 1e-9).sum(axis=-1)
         out.append(np.take_along_axis(wide, np.broadcast_to(place, shape[:-1])[..., None], axis=-1)[..., 0])
     return out
+
+
+def ranks(units: int, share: float, level: float) -> tuple[int, int]:
+    """Which of ``units`` independent values in ascending order hold a quantile between them, the first being 1.
+
+    The number of values below the quantile is binomial.  0, or one more than there are: no value is known to bound it.
+
+    Examples
+    --------
+    >>> ranks(100, 0.5, 0.95), ranks(100, 0.99, 0.95)
+    ((40, 61), (97, 101))
+    """
+    from scipy.special import bdtr, bdtrik
+
+    tail = (1.0 - level) / 2
+
+    def at(chance: float) -> int:
+        """The smallest k at which P(Bin ≤ k) reaches a chance."""
+        near = float(bdtrik(chance, units, share))
+        k = max(0, math.floor(near) - 1) if math.isfinite(near) else 0
+        while k < units and bdtr(k, units, share) < chance:
+            k += 1
+        return k
+
+    low = at(tail)
+    return low + int(bdtr(low, units, share) <= tail), at(1.0 - tail) + 1
+
+
+def quantile_interval(
+    values: NDArray[np.floating[Any]], counts: NDArray[Any], units: int, share: float, level: float
+) -> tuple[Floats, Floats]:
+    """Interval of a quantile of independent values, which needs nothing to be known of their law.
+
+    Parameters
+    ----------
+    values, counts : array
+        As for `quantiles`; counts sum to ``units``.
+
+    References
+    ----------
+    David and Nagaraja (2003), Order Statistics, section 7.1.
+
+    Examples
+    --------
+    >>> [float(end) for end in quantile_interval(np.arange(1.0, 101.0), np.ones(100), 100, 0.5, 0.95)]
+    [40.0, 61.0]
+    """
+    low, high = ranks(units, share, level)
+    inside = min(max(low, 1), units), min(high, units)
+    ends = quantiles(values, counts, [(rank - 0.5) / units for rank in inside])
+    return np.where(low < 1, 0.0, ends[0]), np.where(high > units, np.inf, ends[1])
 
 
 def _reorder(counts: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:

@@ -73,7 +73,11 @@ def known_estimates(
     for name, value in found.items():
         out |= {name: value, f"{name}_low": value, f"{name}_high": value}
     out |= _quantiles(laws, Prices.of(costs, kappas[-1]), independent)
-    return out | _best(kappas, speed, costs, level)
+    return _with_p99(out) | _best(kappas, speed, costs, level)
+
+
+def _with_p99(out: dict[str, Any]) -> dict[str, Any]:
+    return out | {f"unit_token_cost_p99_{end}": out["unit_token_cost_p99"] for end in ("low", "high")}
 
 
 def _best(kappas: Sequence[int], speed: Floats, costs: Sequence[Cost], level: float) -> dict[str, Any]:
@@ -127,7 +131,7 @@ def scheme_estimates(
         "unit_token_cost": TOKEN_COST_QUANTILES,
     }  # fmt: skip
     out |= {f"{name}_p{share:02d}": nothing for name, shares in quantiles_of.items() for share in shares}
-    return out | {"unit_tokens": nothing} | _best(kappas, speed, costs, level)
+    return _with_p99(out) | {"unit_tokens": nothing} | _best(kappas, speed, costs, level)
 
 
 def _steps(laws: Laws, steps_of: Callable[[int], int]) -> Floats:

@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 
 from simspec.model import Cost
 from simspec.stats.counts import Counts, Rare
-from simspec.stats.intervals import Floats, Ratio, proportion, quantiles, ratio, standard_error, student
+from simspec.stats.intervals import (
+    Floats,
+    Ratio,
+    proportion,
+    quantile_interval,
+    quantiles,
+    ratio,
+    standard_error,
+    student,
+)
 from simspec.stats.prices import Prices
 
 TOKEN_QUANTILES = (5, 50, 95)
@@ -127,8 +136,12 @@ def priced_estimates(counts: Counts, cost: Cost | Prices, level: float) -> dict[
     out.update({name: np.where(changed, np.nan, value) for name, value in by_round.items()})
     if counts.fresh:  # a unit is a round
         out.update({f"unit_token_cost_p{s:02d}": out[f"round_token_cost_p{s:02d}"] for s in TOKEN_COST_QUANTILES})
+        own, weight = counts.cell_costs(price) / counts.cell_tokens, counts.rounds
     else:
-        out.update(_unit_quantiles(counts, by_unit / tokens))
+        own, weight = by_unit / tokens, counts.weight
+        out.update(_unit_quantiles(counts, own))
+    ends = quantile_interval(own, weight, counts.units, max(TOKEN_COST_QUANTILES) / 100, level)
+    out.update(zip(("unit_token_cost_p99_low", "unit_token_cost_p99_high"), ends, strict=True))
     out["unit_tokens"] = counts.total("tokens") / counts.units
     each = 1.0 - (1.0 - level) / max(1, len(counts.kappas) - 1)
     out.update(best_kappa(counts.kappas, speed, _spare(speed, spent, counts.rare(each), c_r), level))

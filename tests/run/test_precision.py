@@ -1,0 +1,205 @@
+"""Points stop when they are known, by the counts of their first chunks alone; their intervals hold at all looks."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from simspec.cli.main import main
+from simspec.model import Iid, Markov, ParameterError, Scenario, Simulation
+from simspec.run import dispatch, engine, parts
+from simspec.run.engine import Job
+from simspec.run.executors import Crew
+from simspec.run.parts import Parts
+from simspec.run.planning import plan
+from simspec.run.precision import looks
+from simspec.run.sweep import sweep
+from simspec.run.tables import Block, estimate_table
+from simspec.stats.intervals import quantile_interval, ranks
+
+CHAIN = {"type": "markov", "alpha": [0.6, 0.9], "rho": 0.3, "start": "carry"}
+TABLE = {"name": "until", "windows": 20_000_000, "kappa": [0, 2, 4], "process": CHAIN, "cost": {"c_d": [0.05, 0.1]}}
+
+
+def scenario(stop, **changes):
+    return Scenario.from_dict(TABLE | changes | ({"stop": stop} if stop else {}))
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """Every chunk that is played: (simulation id, κ, chunk)."""
+    calls, play = [], dispatch.play
+
+    def noted(job, chunks, kappas=()):
+        calls.extend((job.simulation.id, kappa, chunk) for kappa in kappas for chunk in chunks)
+        return play(job, chunks, kappas)
+
+    monkeypatch.setattr(dispatch, "play", noted)
+    return calls
+
+
+def data(path):
+    return {str(f.relative_to(path)): f.read_bytes() for f in sorted(path.rglob("part-*.parquet"))}
+
+
+def test_each_simulation_stops_at_the_first_look_at_which_all_of_it_is_known(tmp_path, played):
+    own = sweep(scenario({"speedup": 0.003}), tmp_path / "out")
+    found = own.estimates
+    assert ((found["speedup_high"] - found["speedup_low"]) / 2 <= 0.003).all()
+    chunks = {key: 1 + max(chunk for _, _, chunk in group) for key, group in itertools.groupby(
+        sorted(played), key=lambda call: call[0])}  # fmt: skip
+    assert len(set(chunks.values())) == 2  # one needs more than the other
+    for job in plan(scenario({"speedup": 0.003})).jobs:
+        ends = looks(job.layout.chunks)
+        number = ends.index(chunks[job.simulation.id]) + 1
+        row = found[found["simulation_id"] == job.simulation.id]
+        assert (row["looks"] == number).all()
+        before = Job(
+            job.simulation, job.kappas, job.windows, job.seed, cuts=ends, prefix=ends[number - 2], looks=number - 1
+        )
+        block = Block(before, engine.play(before, range(before.prefix)), list(own.scenario.costs()), 0.95)
+        earlier = estimate_table([block]).to_pandas()
+        assert ((earlier["speedup_high"] - earlier["speedup_low"]) / 2 > 0.003).any()
+
+
+def test_what_is_played_is_the_beginning_of_a_fixed_budget(tmp_path):
+    until, fixed = sweep(scenario({"speedup": 0.003}), tmp_path / "until"), sweep(scenario(None), tmp_path / "fixed")
+    keys = ["simulation_id", "kappa", "chunk", "lane"]
+    both = until.chunks.merge(fixed.chunks, on=keys, suffixes=("", "_fixed"))
+    assert len(both) == len(until.chunks) < len(fixed.chunks)
+    assert (both["sum_tokens"] == both["sum_tokens_fixed"]).all()
+    assert (fixed.estimates["looks"] == 0).all()
+
+
+@pytest.mark.parametrize("crew", [Crew(many=1), Crew(many=7)], ids=lambda crew: str(crew.many))
+def test_who_plays_changes_nothing(crew, tmp_path, monkeypatch):
+    whole = sweep(scenario({"speedup": 0.003}), tmp_path / "whole")
+    monkeypatch.setattr(engine, "PIECE_WINDOWS", 2**19)
+    assert data(sweep(scenario({"speedup": 0.003}), tmp_path / "out", crew=crew).path) == data(whole.path)
+
+
+def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path, monkeypatch, played):
+    whole = sweep(scenario({"speedup": 0.002}), tmp_path / "whole")
+    every = len(played)
+    monkeypatch.setattr(parts, "FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(parts, "FLUSH_SHARE", 0.0)
+    keep, left = Parts.keep, itertools.count(1)
+
+    def stopped(self, *own):
+        keep(self, *own)
+        if next(left) % 3 == 0:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Parts, "keep", stopped)
+    for _ in range(200):
+        try:
+            sweep(scenario({"speedup": 0.002}), tmp_path / "cut", threads=1)
+        except KeyboardInterrupt:
+            continue
+        break
+    assert data(tmp_path / "cut") == data(whole.path)
+    assert next(left) > 6  # it was stopped more than once
+    assert set(played[every:]) == set(played[:every])
+
+
+def test_a_narrower_target_goes_on_and_a_wider_one_plays_nothing(tmp_path, played):
+    sweep(scenario({"speedup": 0.004}), tmp_path / "out")
+    first = len(played)
+    sweep(scenario({"speedup": 0.002}), tmp_path / "out")
+    assert len(played) > first
+    assert len(set(played)) == len(played)
+    sweep(scenario({"speedup": 0.002}), tmp_path / "fresh")
+    assert data(tmp_path / "out") == data(tmp_path / "fresh")
+    done = len(played)
+    sweep(scenario({"speedup": 0.004}), tmp_path / "out")
+    assert len(played) == done
+    sweep(scenario({"speedup": 0.002}), tmp_path / "out")
+    assert len(played) == done
+
+
+@pytest.mark.parametrize("stop", [{"mean_accepted": 0.004}, {"best_kappa": 0.01}, {"p99": 0.01}, {"p99": 1e-9}])
+def test_every_target(stop, tmp_path):
+    own = sweep(scenario(stop, process={"type": "drift", "alpha_start": 0.9, "alpha_end": 0.6, "tokens": 64},
+                         windows=2_000_000), tmp_path / "out")  # fmt: skip
+    (key, wanted), found = next(iter(stop.items())), own.estimates
+    if key == "best_kappa":
+        best = found["speedup"] - found["behind_best"]
+        assert ((found["behind_best_high"] < 0) | (found["behind_best_low"] >= -wanted * best)).all()
+    elif wanted > 1e-6:
+        name = {"p99": "unit_token_cost_p99"}.get(key, key)
+        assert ((found[f"{name}_high"] - found[f"{name}_low"]) / 2 <= wanted).all()
+    else:
+        assert "1 of 1 simulation had all windows and knows less" in own.summary()
+    every = len(looks(next(iter(plan(own.scenario).jobs)).layout.chunks))
+    assert (found["looks"] < every).all() == (wanted > 1e-6)
+    assert f"played until {key} = {wanted:g}" in own.summary()
+
+
+def test_levels_at_all_looks_sum_to_the_level():
+    job = Job(Simulation(Iid(alpha=0.7)), (4,), 1000, 1)
+    spent = [1 - Block(Job(job.simulation, (4,), 1000, 1, looks=k), (), [], 0.95).each for k in range(1, 100_000)]
+    assert sum(spent) == pytest.approx(0.05, abs=1e-6)
+    assert Block(job, (), [], 0.95).each == 0.95
+
+
+def test_a_piece_never_goes_over_a_look():
+    for windows in (1000, 10**6, 10**8, 10**10):
+        job = Job(Simulation(Markov(alpha=0.7, rho=0.3, start="carry")), (0, 4), windows, 1)
+        cuts = looks(job.layout.chunks)
+        pieces = Job(job.simulation, (0, 4), windows, 1, cuts=cuts).pieces()
+        assert [piece.start for piece in pieces[1:]] == [piece.stop for piece in pieces[:-1]]
+        assert {piece.stop for piece in pieces} >= set(cuts)
+
+
+def test_ranks_hold_a_quantile_as_often_as_stated():
+    """Exact binomial chances, not a simulation: below and above, at most half of what may go wrong on either side."""
+    from scipy.stats import binom
+
+    for units, share, level in itertools.product((1, 5, 128, 1000, 10**6, 10**9), (0.5, 0.99), (0.95, 0.9999)):
+        low, high = ranks(units, share, level)
+        tail = (1 - level) / 2
+        assert 0 <= low < high <= units + 1
+        assert low == 0 or binom.cdf(low - 1, units, share) <= tail * (1 + 1e-9)  # X_(low) > q
+        assert binom.cdf(low, units, share) > tail * (1 - 1e-9)  # the next one may be too high
+        assert high == units + 1 or binom.sf(high - 1, units, share) <= tail * (1 + 1e-9)
+        assert binom.sf(high - 2, units, share) > tail * (1 - 1e-9)
+
+
+def test_a_quantile_of_few_units_has_no_upper_end():
+    low, high = quantile_interval(np.arange(50.0), np.ones(50), 50, 0.99, 0.95)
+    assert low == 47.0
+    assert high == np.inf
+
+
+@pytest.mark.parametrize(
+    ("stop", "said"),
+    [
+        ({}, "stop: [stop] asks for nothing"),
+        ({"speedup": 0}, "stop.speedup"),
+        ({"best_kappa": 1.0}, "stop.best_kappa"),
+        ({"speed": 0.1}, "stop.speed"),
+        ({"speedup": [0.1, 0.2]}, "stop.speedup"),
+        (5, "stop is not a table"),
+    ],
+)
+def test_what_is_no_target(stop, said):
+    with pytest.raises(ParameterError) as caught:
+        Scenario.from_dict(TABLE | {"stop": stop})
+    assert said.partition(": ")[0] in (caught.value.key, caught.value.message.partition(";")[0])
+
+
+def test_methods_that_play_nothing_cannot_stop():
+    with pytest.raises(ParameterError, match=r"\[stop\] needs rounds"):
+        scenario({"speedup": 0.1}, method="exact", process={"type": "iid", "alpha": 0.7})
+
+
+def test_the_command(tmp_path, capsys):
+    file = tmp_path / "own.toml"
+    file.write_text('kappa = [0, 4]\n[process]\ntype = "iid"\nalpha = 0.7\n[cost]\nc_d = 0.1\n')
+    asked = ["run", str(file), "-o", str(tmp_path / "out"), "--windows", "1e9", "--quiet"]
+    assert main([*asked, "--until", "speedup=0.001", "--until", "best_kappa=0.01"]) == 0
+    out = capsys.readouterr().out
+    assert "played until speedup = 0.001, best_kappa = 0.01 or all windows" in out
+    for word, said in (("speedup", "is no KEY=VALUE"), ("speed=1", "unknown"), ("speedup=x", "not a number")):
+        assert main([*asked, "--until", word]) == 2
+        assert said in capsys.readouterr().err
