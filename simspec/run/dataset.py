@@ -290,9 +290,7 @@ class Dataset:
         every, rounds = self.simulation_ids, int(values(self._estimates_table, "rounds").sum())
         left = len(every - decided(stop, self._estimates_table))
         asked = ", ".join(f"{key} = {value:g}" for key, value in stop.keys().items())
-        lack = (
-            f"; {left:,} of {plural(len(every), 'simulation')} had all windows and is not known as well" if left else ""
-        )
+        lack = f"; {left:,} of {plural(len(every), 'simulation')} had all windows and knows less" if left else ""
         return [
             f"played until {asked} or all windows ({rounds:,} rounds in all); the intervals hold at all looks together"
             f"{lack}.",

@@ -167,8 +167,8 @@ def _held(path: Path) -> Iterator[_At]:
     own = [values(table, name) for name in columns]
     numbers = np.stack([np.unique(own[0].astype(str), return_inverse=True)[1], *own[1:]]).astype(np.int64)
     changes = (numbers[:, 1:] != numbers[:, :-1]).any(axis=0)
-    new = [0, *(1 + np.flatnonzero(changes)).tolist()] if len(table) else []
-    for start, stop in zip(new, [*new[1:], len(table)], strict=True):
+    ends = [*(1 + np.flatnonzero(changes)).tolist(), len(table)] if len(table) else []  # exact values have no counts
+    for start, stop in zip([0, *ends[:-1]][: len(ends)], ends, strict=True):
         yield _At(Stretch(str(own[0][start]), *(int(column[start]) for column in own[1:])), path, range(start, stop))
 
 
