@@ -20,6 +20,7 @@ from simspec.cli import (
     compare,
     convert,
     costs,
+    doctor,
     drift,
     exact,
     explain,
@@ -30,6 +31,7 @@ from simspec.cli import (
     phase,
     recommend,
     record,
+    replay,
     report,
     run,
     show,
@@ -42,7 +44,7 @@ from simspec.cli import (
 
 COMMANDS = (
     exact, fit, drift, explain, costs, recommend, tree, export, ab, convert,
-    run, combine, league, show, report, compare, phase, tokens, solve, validate, record, trace,
+    run, combine, replay, league, show, report, compare, phase, tokens, solve, validate, record, trace, doctor,
 )  # fmt: skip
 
 _EPILOG = """\

@@ -37,19 +37,8 @@ POINTS_LIMIT = 10**6
 
 
 _KEYS = (
-    "name",
-    "method",
-    "seed",
-    "windows",
-    "kappa",
-    "level",
-    "process",
-    "scheme",
-    "policy",
-    "serving",
-    "cost",
-    "stop",
-)
+    "name", "method", "seed", "windows", "kappa", "level", "process", "scheme", "policy", "serving", "cost", "stop",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 WHOLE_CHUNK = -1
 """The lane of a row that holds a whole chunk, since its windows are independent."""

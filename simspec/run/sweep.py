@@ -103,12 +103,12 @@ def _complete(folder: Path, own: Opened, todo: Plan, workers: Workers, progress:
     except BaseException:
         kept.flush()
         raise
+    kept.tidy(folder / store.part_name("tallies", n) for n in range(len(todo.parts)))
     made = manifest["provenance"]
     manifest["complete"] = True
     made["finished"] = time.strftime("%Y-%m-%dT%H:%M:%S%z")
     made["seconds"] = round(made.get("seconds", 0.0) + time.monotonic() - began, 2)
     store.write_json(manifest, folder / store.MANIFEST)
-    kept.tidy(folder / store.part_name("tallies", n) for n in range(len(todo.parts)))
 
 
 def _note(progress: Progress | None, line: str) -> None:

@@ -1,0 +1,164 @@
+"""Is this installation sound?  What numbers, speed and files depend on, looked at one by one."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from simspec.kernels.jit import DISABLED
+from simspec.kernels.words import STREAM_VERSION
+from simspec.model import DatasetError, Drift, Iid, Markov, Process, SimspecError, Simulation
+from simspec.model.policies.heuristic import Heuristic
+from simspec.run import engine, store
+from simspec.run.dispatch import run_jobs
+from simspec.run.engine import Job, play
+from simspec.run.folder import locked
+from simspec.run.processors import allowed_processors, cpu_quota, default_threads
+from simspec.run.provenance import provenance
+
+SEED, WINDOWS = 20, 2**16
+_CHAIN = Markov(alpha=0.7, rho=0.3, start="carry")
+KNOWN: dict[str, tuple[Simulation, int, int, int]] = {
+    "independent drafts": (Simulation(Iid(alpha=0.7)), 4, 116_643, 366_533),
+    "a carried chain": (Simulation(_CHAIN), 4, 54_756, 187_220),
+    "outputs of 128 tokens": (Simulation(Drift(alpha_start=0.85, alpha_end=0.62, tokens=128)), 4, 43_148, 139_510),
+    "a policy": (Simulation(_CHAIN, policy=Heuristic()), 16, 53_020, 205_614),
+}
+"""Simulation, κ, and Σ A and Σ A² over its first chunk at seed 20: stream version 2, on every machine."""
+EXTRAS = {
+    "matplotlib": "pictures (simspec report, simspec phase)",
+    "river": "drift detectors (simspec drift)",
+    "distributed": "--executor dask",
+    "mpi4py": "--executor mpi",
+}
+SPEED_WINDOWS = 2**24
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one look says.
+
+    Attributes
+    ----------
+    what, says : str
+    sound : bool
+        False: numbers, files or speed cannot be trusted.
+    """
+
+    what: str
+    says: str
+    sound: bool = True
+
+    def __str__(self) -> str:
+        return f"{'ok ' if self.sound else 'BAD'}  {self.what}: {self.says}"
+
+
+def examine(results: str | Path = "results") -> Iterator[Finding]:
+    """Look at everything, and say one thing after the other.
+
+    Parameters
+    ----------
+    results : path
+        Folder in which results are to be written.
+    """
+    made = provenance()
+    libraries = ", ".join(f"{name} {version}" for name, version in made["libraries"].items())
+    yield Finding("versions", f"simspec {made['simspec']}, Python {made['python']}, {libraries}; {made['system']}")
+    yield _said("kernels", _kernels)
+    yield _said("processors", _processors)
+    for name in KNOWN:
+        yield _said(f"random words, {name}", functools.partial(_known, name))
+    yield _said("compiled against readable kernels", _twins)
+    yield _said("threads", _threads)
+    yield _said(f"files in {results}", functools.partial(_files, Path(results)))
+    for name, use in EXTRAS.items():
+        there = importlib.util.find_spec(name) is not None
+        yield Finding("extra", f"{name} is {'there' if there else 'not installed'}: {use}")
+
+
+def _said(what: str, look: Callable[[], str]) -> Finding:
+    try:
+        return Finding(what, look())
+    except (SimspecError, OSError, AssertionError) as error:
+        return Finding(what, str(error), sound=False)
+
+
+def _kernels() -> str:
+    if DISABLED:
+        return "NUMBA_DISABLE_JIT is set: plain Python, some thousand times slower"
+    from simspec.kernels.shelf import cache_home
+
+    place = cache_home()
+    began = time.perf_counter()
+    play(Job(Simulation(_CHAIN), (4,), 1, SEED), [0])
+    kept = f"kept in {place}" if os.access(place, os.W_OK) else f"{place} cannot be written: compiled in every process"
+    return f"ready after {time.perf_counter() - began:.1f} s; {kept}"
+
+
+def _processors() -> str:
+    quota = cpu_quota()
+    limit = "no quota" if quota is None else f"a quota of {quota:g}"
+    own = f"{os.cpu_count()} in the machine, {allowed_processors()} for this process, {limit}"
+    return f"{own}: {default_threads()} threads"
+
+
+def _known(name: str) -> str:
+    simulation, kappa, accepted, squares = KNOWN[name]
+    (tally,) = play(Job(simulation, (kappa,), WINDOWS, SEED), [0])
+    found = tally.total("accepted"), tally.total("accepted_sq")
+    assert found == (accepted, squares), (
+        f"stream version {STREAM_VERSION} gives Σ A = {accepted:,} and Σ A² = {squares:,}; this machine {found[0]:,} "
+        f"and {found[1]:,}: its numbers cannot be compared with those of others"
+    )
+    return f"as they must be (stream version {STREAM_VERSION})"
+
+
+def _twins() -> str:
+    """The same few rounds by the readable kernels, in place of the compiled ones."""
+    from simspec.kernels import twin
+
+    process: Process = Markov(alpha=0.7, rho=0.3, start="carry")
+    job = Job(Simulation(process), (4,), 512, SEED)
+    (compiled,) = play(job, [0])
+    form, plan = engine.form_of(process, 4), job.layout
+    plain = twin.play(form, job.keys, 0, plan.lanes_of(0), plan.length, 4)
+    assert np.array_equal(compiled.sums, plain.sums), "compiled kernels count otherwise than the readable ones"
+    return "the same integers"
+
+
+def _threads() -> str:
+    many = default_threads()
+    job = Job(Simulation(_CHAIN), (4,), SPEED_WINDOWS, SEED)
+    counts, seconds = [], []
+    for threads in (1, many):
+        began = time.perf_counter()
+        ((_, (tally,)),) = run_jobs([job], threads)
+        seconds.append(time.perf_counter() - began)
+        counts.append(tally.sums)
+    assert np.array_equal(counts[0], counts[1]), f"{many} threads count otherwise than one"
+    rates = [SPEED_WINDOWS / own / 1e6 for own in seconds]
+    return f"{rates[0]:,.0f} M windows/s on one, {rates[1]:,.0f} on {many}, the same integers"
+
+
+def _files(results: Path) -> str:
+    """Written, renamed, locked and removed again, in the folder or where it would be made."""
+    place = results
+    while not place.is_dir():
+        place = place.parent
+    try:
+        with tempfile.TemporaryDirectory(prefix=".simspec-doctor-", dir=place) as folder:
+            with locked(Path(folder)):
+                store.write_json({"here": True}, Path(folder) / store.MANIFEST)
+            free = os.statvfs(folder) if hasattr(os, "statvfs") else None
+    except OSError as error:
+        raise DatasetError(f"{place}: cannot be written ({error.strerror or error})") from None
+    room = f", {free.f_bavail * free.f_frsize / 1e9:,.1f} GB free" if free else ""
+    return f"can be written, renamed and locked{room}"

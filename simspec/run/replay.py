@@ -1,0 +1,203 @@
+"""Does a dataset come out again?  All of it, one simulation or one chunk, held against what is stored."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from simspec.kernels.tally import SUMS, Tally
+from simspec.model import DatasetError, ParameterError
+from simspec.run import store
+from simspec.run.columns import values
+from simspec.run.dataset import Dataset, read
+from simspec.run.dispatch import run_jobs
+from simspec.run.engine import Job, play
+from simspec.run.executors import Crew
+from simspec.run.planning import plan
+from simspec.run.precision import looks
+from simspec.run.progress import Progress
+from simspec.run.schema import TABLES, WHOLE_CHUNK
+from simspec.run.sweep import sweep
+from simspec.text import clean, plural
+
+SHOWN = 5
+"""Differences that are listed."""
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What came of it.
+
+    Attributes
+    ----------
+    what : str
+        What was played again.
+    differs : tuple of str
+        Where it is something else, nothing if it came out the same.
+    """
+
+    what: str
+    differs: tuple[str, ...] = ()
+
+    @property
+    def same(self) -> bool:
+        """Whether it came out the same."""
+        return not self.differs
+
+    def __str__(self) -> str:
+        if self.same:
+            return f"{self.what}: played again, the same"
+        more = [f"… and {len(self.differs) - SHOWN:,} more"] if len(self.differs) > SHOWN else []
+        return "\n".join([f"{self.what}: played again, NOT the same", *self.differs[:SHOWN], *more])
+
+
+def replay(
+    folder: str | Path, point: str | None = None, chunk: int | None = None, crew: Crew | None = None,
+    progress: Progress | None = None,
+) -> Replayed:  # fmt: skip
+    """Play a stored run again and compare.
+
+    Parameters
+    ----------
+    folder : path
+        Of a complete run.
+    point : str, optional
+        A point id or simulation id, or its first digits: only that simulation.
+    chunk : int, optional
+        Only that chunk of it, which is played without those before.
+    crew : Crew, optional
+        Who plays a whole run again.
+    progress : Progress, optional
+
+    Raises
+    ------
+    DatasetError
+        There is no such run, point or chunk.
+
+    Examples
+    --------
+    >>> import simspec
+    >>> from tempfile import TemporaryDirectory
+    >>> table = {"name": "tiny", "windows": 10_000, "kappa": [0, 4], "process": {"type": "iid", "alpha": 0.7}}
+    >>> with TemporaryDirectory() as place:
+    ...     own = simspec.sweep(table, output=f"{place}/tiny")
+    ...     replay(own.path, chunk=0).same
+    True
+    """
+    found = read(folder)
+    if not found.complete:
+        raise DatasetError(f"{folder}: is not complete; run the scenario again to continue it, and replay it then")
+    if point is None and chunk is None:
+        return _whole(found, crew or Crew(), progress)
+    if found.scenario.method != "simulate":
+        raise ParameterError("chunk", f'method = "{found.scenario.method}" plays no chunks; replay the whole run')
+    job = _job(found, point)
+    if chunk is None:
+        return _simulation(found, job, crew or Crew())
+    if not 0 <= chunk < job.layout.chunks:
+        raise DatasetError(f"{folder}: chunk {chunk} was not played; allowed: 0 to {job.layout.chunks - 1}")
+    return _chunk(found, job, chunk)
+
+
+def _whole(found: Dataset, crew: Crew, progress: Progress | None) -> Replayed:
+    what = f"{clean(str(found.path))}, {plural(len(list(plan(found.scenario).jobs)), 'simulation')}"
+    with tempfile.TemporaryDirectory(prefix="simspec-replay-") as place:
+        again = sweep(found.scenario, Path(place) / "again", progress=progress, crew=crew, most=10**9)
+        return Replayed(what, tuple(_tables_differ(found, again)))
+
+
+def _tables_differ(found: Dataset, again: Dataset) -> Iterator[str]:
+    """Where bytes differ: in numbers, or in how another version of pyarrow or of the schema writes them."""
+    for name in TABLES:
+        pairs = [(path, again.path / store.entry(path, found.path)) for path in sorted((found.path / name).iterdir())]
+        if all(new.is_file() and store.mark(old) == store.mark(new) for old, new in pairs):
+            continue
+        stored = set(pq.read_schema(pairs[0][0]).names)
+        old, new = found._table(name), again._table(name)
+        if len(old) != len(new):
+            yield f"{name}: {len(old):,} rows stored, {len(new):,} now"
+            continue
+        for column in [field.name for field in TABLES[name] if field.name in stored]:
+            differs = _unequal(values(old, column), values(new, column))
+            if differs:
+                yield f"{name}.{column}: differs in {plural(differs, 'row')}"
+
+
+def _unequal(old: np.ndarray, new: np.ndarray) -> int:
+    if old.dtype.kind == "f" and new.dtype.kind == "f":
+        return int((~((old == new) | (np.isnan(old) & np.isnan(new)))).sum())
+    return int((old != new).sum())
+
+
+def _job(found: Dataset, point: str | None) -> Job:
+    """The job of a simulation, with the budget that it had in the end."""
+    table = found._table("estimates")
+    ids = {name: values(table, name).astype(str) for name in ("point_id", "simulation_id")}
+    rows = np.ones(len(table), np.bool_)
+    if point is not None:
+        rows = np.any([np.char.startswith(own, point) for own in ids.values()], axis=0)
+    chosen = sorted(set(ids["simulation_id"][rows].tolist()))
+    if len(chosen) != 1:
+        told = "there is no such point" if not chosen else f"{len(chosen):,} simulations are meant"
+        named = "--point is needed, where there is more than one simulation" if point is None else f"point {point!r}"
+        raise DatasetError(f"{found.path}: {told} ({named}); ids: {', '.join(own[:12] for own in _some(ids, chosen))}")
+    job = next(job for job in plan(found.scenario, 10**9).jobs if job.simulation.id == chosen[0])
+    number = int(values(table, "looks")[np.flatnonzero(rows)[0]])
+    if not number:
+        return job
+    cuts = looks(job.layout.chunks)
+    return replace(job, cuts=cuts, prefix=cuts[number - 1], looks=number)
+
+
+def _some(ids: dict[str, np.ndarray], chosen: list[str]) -> list[str]:
+    return (chosen or sorted(set(ids["simulation_id"].tolist())))[:SHOWN]
+
+
+def _simulation(found: Dataset, job: Job, crew: Crew) -> Replayed:
+    ((_, tallies),) = run_jobs([job], crew.many)
+    stored = _rows(found, job)
+    return Replayed(_named(found, job), tuple(_sums_differ(stored, _sums(job, tallies, range(job.layout.chunks)))))
+
+
+def _chunk(found: Dataset, job: Job, chunk: int) -> Replayed:
+    stored = _rows(found, job)
+    stored = stored.filter(pc.equal(stored["chunk"], chunk))
+    what = f"{_named(found, job)}, chunk {chunk}"
+    return Replayed(what, tuple(_sums_differ(stored, _sums(job, play(job, [chunk]), range(chunk, chunk + 1)))))
+
+
+def _named(found: Dataset, job: Job) -> str:
+    return f"{clean(str(found.path))}, {clean(str(job.simulation))} ({job.simulation.id[:12]})"
+
+
+def _rows(found: Dataset, job: Job) -> pa.Table:
+    stored = found._table("chunks")
+    return stored.filter(pc.equal(stored["simulation_id"].cast(pa.string()), job.simulation.id))
+
+
+def _sums(job: Job, tallies: Sequence[Tally], chunks: range) -> np.ndarray:
+    """Totals by κ and unit, as the chunks table has them."""
+    sums = np.stack([tally.sums for tally in tallies])
+    if job.simulation.fresh and sums.shape[1] > len(chunks):  # lanes of chunks whose windows are independent
+        sums = np.add.reduceat(sums, np.arange(0, sums.shape[1], 64), axis=1)
+    return sums.reshape(-1, len(SUMS))
+
+
+def _sums_differ(stored: pa.Table, played: np.ndarray) -> Iterator[str]:
+    if len(stored) != len(played):
+        yield f"chunks: {len(stored):,} rows stored, {len(played):,} now"
+        return
+    own = np.stack([values(stored, "n" if name == "n" else f"sum_{name}") for name in SUMS], axis=1)
+    places = {name: values(stored, name) for name in ("kappa", "chunk", "lane")}
+    for row in np.flatnonzero((own != played).any(axis=1)):
+        kappa, chunk, lane = (int(own[row]) for own in places.values())
+        where = f"κ = {kappa}, chunk {chunk}" + ("" if lane == WHOLE_CHUNK else f", lane {lane}")
+        pairs = zip(SUMS, own[row].tolist(), played[row].tolist(), strict=True)
+        yield f"{where}: {', '.join(f'{name} {a:,} stored, {b:,} now' for name, a, b in pairs if a != b)}"

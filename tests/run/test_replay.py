@@ -1,0 +1,153 @@
+"""A stored run comes out again, and what does not is named; an installation that is not sound says so."""
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from simspec.cli.main import main
+from simspec.model import DatasetError, ParameterError, Scenario
+from simspec.run import doctor
+from simspec.run.columns import column
+from simspec.run.replay import replay
+from simspec.run.sweep import sweep
+
+TABLE = {
+    "name": "again",
+    "windows": 600_000,
+    "kappa": [0, 2, 4],
+    "process": [
+        {"type": "iid", "alpha": 0.7},
+        {"type": "markov", "alpha": 0.7, "rho": 0.3, "start": "carry"},
+        {"type": "hmm", "P": [[0.9, 0.1], [0.2, 0.8]], "alphas": [0.95, 0.4]},
+        {"type": "drift", "alpha_start": 0.85, "alpha_end": 0.62, "tokens": 128},
+    ],
+    "policy": [{"type": "fixed"}, {"type": "heuristic"}],
+    "cost": {"c_d": 0.1},
+}
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    return sweep(Scenario.from_dict(TABLE), tmp_path_factory.mktemp("replay") / "out")
+
+
+def test_every_simulation_and_its_last_chunk_come_out_again(dataset):
+    for own in sorted(dataset.simulation_ids):
+        chunks = dataset.chunks[dataset.chunks["simulation_id"] == own]["chunk"]
+        assert replay(dataset.path, own).same
+        assert replay(dataset.path, own[:16], int(chunks.max())).same
+
+
+def test_the_whole_comes_out_again(dataset):
+    assert replay(dataset.path).same
+
+
+def test_a_run_that_stopped_by_itself_comes_out_again(tmp_path):
+    table = TABLE | {"windows": 20_000_000, "process": TABLE["process"][1], "policy": {"type": "fixed"}}
+    own = sweep(Scenario.from_dict(table | {"stop": {"speedup": 0.005}}), tmp_path / "out")
+    assert own.estimates["looks"].max() < 7
+    assert replay(own.path).same
+    assert replay(own.path, chunk=1).same
+
+
+@pytest.fixture
+def planted(tmp_path):
+    """A run in which one count of one lane is one too high."""
+    own = sweep(
+        Scenario.from_dict(TABLE | {"process": TABLE["process"][1], "policy": {"type": "fixed"}}), tmp_path / "o"
+    )
+    path = own.path / "chunks" / "part-000000.parquet"
+    table = pq.read_table(path)
+    wrong = table["sum_accepted"].to_numpy().copy()
+    row = int(np.flatnonzero((table["kappa"].to_numpy() == 4) & (table["chunk"].to_numpy() == 1))[5])
+    wrong[row] += 1
+    place = table.schema.get_field_index("sum_accepted")
+    pq.write_table(
+        table.set_column(place, table.schema.field(place), column(wrong, table.schema.field(place).type)), path
+    )
+    return own, int(table["lane"][row].as_py())
+
+
+def test_one_count_that_is_wrong_by_one_is_found(planted):
+    own, lane = planted
+    assert replay(own.path).differs == ("chunks.sum_accepted: differs in 1 row",)
+    assert replay(own.path, chunk=0).same
+    (told,) = replay(own.path, chunk=1).differs
+    assert told.startswith(f"κ = 4, chunk 1, lane {lane}: accepted ")
+
+
+def test_the_command(planted, capsys):
+    own, _ = planted
+    assert main(["replay", str(own.path), "--quiet"]) == 1
+    assert "NOT the same" in capsys.readouterr().out
+    assert main(["replay", str(own.path), "--chunk", "0", "--json", "--quiet"]) == 0
+    assert json.loads(capsys.readouterr().out)["same"] is True
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({}, "simulations are meant"),
+        ({"point": "zz"}, "there is no such point"),
+        ({"point": "*"}, "there is no such point"),
+        ({"point": None, "chunk": 99}, "chunk 99 was not played"),
+        ({"point": None, "chunk": -1}, "chunk -1 was not played"),
+    ],
+)
+def test_what_was_never_played(asked, said, dataset):
+    if "point" in asked and asked["point"] is None:
+        asked = asked | {"point": min(dataset.simulation_ids)}
+    with pytest.raises(DatasetError, match=said.replace("*", r"\*")):
+        replay(dataset.path, **({"chunk": 0} | asked))
+
+
+def test_what_cannot_be_replayed(tmp_path):
+    own = sweep(Scenario.from_dict({"name": "e", "method": "exact", "process": TABLE["process"][0]}), tmp_path / "e")
+    with pytest.raises(ParameterError, match="plays no chunks"):
+        replay(own.path, chunk=0)
+    assert replay(own.path).same
+    manifest = own.path / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"complete": False}))
+    with pytest.raises(DatasetError, match="is not complete"):
+        replay(own.path)
+
+
+def test_this_installation_is_sound(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(doctor, "SPEED_WINDOWS", 2**20)
+    assert main(["doctor", "--results", str(tmp_path / "results")]) == 0
+    out = capsys.readouterr().out
+    assert out.count("as they must be (stream version 2)") == len(doctor.KNOWN)
+    assert "BAD" not in out
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("wrong", ["words", "kernels", "files"])
+def test_what_is_not_sound_is_said(wrong, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(doctor, "SPEED_WINDOWS", 2**20)
+    place = tmp_path
+    if wrong == "words":
+        simulation, kappa, accepted, squares = doctor.KNOWN["a policy"]
+        monkeypatch.setitem(doctor.KNOWN, "a policy", (simulation, kappa, accepted + 1, squares))
+    elif wrong == "kernels":
+        from simspec.kernels import twin
+
+        play = twin.play
+
+        def other(*own):
+            tally = play(*own)
+            tally.sums[3, 1] += 1
+            return tally
+
+        monkeypatch.setattr(twin, "play", other)
+    else:
+        place = tmp_path / "file"
+        place.write_text("x")
+
+        def shut(*_, **__):
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(doctor.tempfile, "TemporaryDirectory", shut)
+    assert main(["doctor", "--results", str(place)]) == 1
+    assert capsys.readouterr().out.count("BAD") == 1
