@@ -120,6 +120,11 @@ def test_who_knows_the_rate_is_ahead_by_what_brute_force_says():
 
     each = [flat(alpha) for alpha in MIX.alphas]
     assert theory.informed_speedup(MIX, COST, 8) == pytest.approx(2 / sum(1 / own for own in each), rel=1e-9)
+    for change in ({"truncate": False}, {"request_law": "geometric"}):
+        own, dear = MIX.model_copy(update=change), Cost(c_d=0.05, c_r=0.3)
+        alone = [own.model_copy(update={"alphas": (a,), "weights": (1.0,)}) for a in MIX.alphas]
+        speeds = [theory.optimum(one, dear, 8).best_speedup for one in alone]
+        assert theory.informed_speedup(own, dear, 8) == pytest.approx(2 / sum(1 / x for x in speeds), rel=1e-9)
     assert theory.informed_speedup(FALLS, COST, 8) <= theory.optimal_plan(FALLS, COST, 8).speedup
     sure = BetaMixture(alpha=0.7, rho=0.0, request_tokens=40)
     assert theory.informed_speedup(sure, COST, 8) == pytest.approx(theory.optimum(sure, COST, 8).best_speedup)
