@@ -83,6 +83,29 @@ def test_regret_along_requests_is_the_loss_per_request():
             assert (np.abs(held.mean - 1.1 * lost * curve.marks) > 6 * held.half / 1.96)[-1]
 
 
+def test_rollbacks_and_changes_of_kappa_are_paid():
+    """Ten tokens, all histories listed: regret of 64 requests, κ going off and on; six errors of 256 lanes."""
+
+    def falling(rounds):
+        kappa = 3
+        for drafted, accepted in rounds:
+            kappa = min(5, kappa + 2) if accepted == drafted else max(0, kappa - 3)
+        return kappa
+
+    short, policy = Drift(alpha_start=0.8, alpha_end=0.5, tokens=10), Heuristic(first=3, lowest=0, highest=5, down=3)
+    free = Cost(c_d=0.1, c_v=0.02, c_r=0.3)
+    dear, other = free.changed(c_switch=0.05, c_wake=0.4), free.changed(c_switch=0.4, c_wake=0.05)
+    curve = regret(short, policy, dear, [64], chunks=4)
+    laws = [theory.enumerate_policy(short, falling, cost) for cost in (dear, other, free, free.changed(c_switch=0.05))]
+    assert curve.best_fixed == theory.optimum(short, free, 5).best_speedup  # who never changes κ pays for no change
+    off = [abs(curve.mean[0] - 64 * (law.mean_cost - 10 / curve.best_fixed)) for law in laws]
+    assert off[0] < 6 * curve.half[0] / 1.96 < min(off[1:])
+    found = regret(Iid(alpha=0.7), Schedule(kappas=(5,)), free, [100])  # without noise
+    law, best = theory.window(Iid(alpha=0.7), 5), theory.optimum(Iid(alpha=0.7), free, 5).best_speedup
+    lost = free.base(5) + 0.3 * (1 - 0.7**5) - law.mean_tokens / best
+    assert found.mean[0] == pytest.approx(100 * lost)
+
+
 def test_tokens_behind_the_end_of_a_request_are_none():
     """Drafts are not cut and what they emit beyond the end is discarded; lengths may be random.  Six errors."""
     for law in ("fixed", "geometric"):
@@ -187,7 +210,7 @@ def test_what_regret_refuses(process, marks, key):
     assert error.value.key == key
 
 
-def test_the_interval_of_a_slope_covers_it():
+def test_the_intervals_of_regret_and_of_its_slope_cover_them():
     """200 seeds: at 95% fewer than 167 hits have a probability of 1e-9; half the width hits some 135 times."""
     curves = [regret(Iid(alpha=0.7), Rolling(highest=8), COST, [10, 100], seed=seed) for seed in range(200)]
     low, high = (np.mean([curve.mean[i] for curve in curves]) for i in (0, 1))
@@ -195,4 +218,9 @@ def test_the_interval_of_a_slope_covers_it():
     half = np.array([curve.slope_half() for curve in curves])
     assert 167 <= (off < half).sum() < 200
     assert (off < half / 2).sum() < 167
+    near, width = np.array([(abs(curve.mean[1] - high), curve.half[1]) for curve in curves]).T
+    assert 167 <= (near < width).sum() < 200
+    assert (near < width / 2).sum() < 167
+    wide = regret(Iid(alpha=0.7), Rolling(highest=8), COST, [10, 100], seed=0, level=0.5)
+    assert wide.half / curves[0].half == pytest.approx(np.full(2, 0.68 / 2.0), rel=0.01)
     assert np.isnan(regret(Iid(alpha=0.7), Rolling(), COST, [10]).slope_half())
