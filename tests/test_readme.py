@@ -82,7 +82,8 @@ def examples():
 @pytest.mark.parametrize("file", list(examples()))
 def test_the_python_of_a_document_prints_what_it_says(file, clone):
     failed, tried = doctest.testfile(str(file), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert tried and not failed
+    assert tried
+    assert not failed
 
 
 def test_the_quickstart_in_the_readme_is_the_shipped_file():
