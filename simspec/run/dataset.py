@@ -288,7 +288,7 @@ class Dataset:
         from simspec.run.decided import decided
 
         every, rounds = self.simulation_ids, int(values(self._estimates_table, "rounds").sum())
-        left = len(every - decided(stop, self._estimates_table))
+        left = len(every) - len(decided(stop, self._estimates_table))
         asked = ", ".join(f"{key} = {value:g}" for key, value in stop.keys().items())
         lack = f"; {left:,} of {plural(len(every), 'simulation')} had all windows and knows less" if left else ""
         return [

@@ -12,8 +12,8 @@ WIDTHS = {"mean_accepted": "mean_accepted", "speedup": "speedup", "p99": "unit_t
 """The column whose interval has to be narrow, by key of a ``[stop]`` table."""
 
 
-def decided(stop: Stop, estimates: pa.Table) -> set[str]:
-    """Simulations of which every row of the estimates is as precise as asked for."""
+def decided(stop: Stop, estimates: pa.Table) -> set[tuple[str, int]]:
+    """(simulation id, seed) of which every row of the estimates is as precise as asked for."""
     enough = np.ones(len(estimates), np.bool_)
     for key, wanted in stop.keys().items():
         if key == "best_kappa":
@@ -23,5 +23,5 @@ def decided(stop: Stop, estimates: pa.Table) -> set[str]:
         else:
             low, high = (values(estimates, WIDTHS[key] + end) for end in ("_low", "_high"))
             enough &= high - low <= 2.0 * wanted
-    ids = values(estimates, "simulation_id")
-    return set(ids.tolist()) - set(ids[~enough].tolist())
+    runs = list(zip(*(values(estimates, name).tolist() for name in ("simulation_id", "seed")), strict=True))
+    return set(runs) - {run for run, known in zip(runs, enough, strict=True) if not known}

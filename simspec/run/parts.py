@@ -68,6 +68,11 @@ class Parts:
         for path in others:
             self._add(path)
 
+    @property
+    def simulations(self) -> set[str]:
+        """Ids of which something is kept."""
+        return {simulation for simulation, _ in self._index}
+
     def files(self) -> list[Path]:
         """The files of this folder by name, which is their content."""
         return sorted(self.folder.glob("*.parquet"))
@@ -138,9 +143,8 @@ class Parts:
     def flush(self) -> None:
         """Write what is not on disk yet."""
         if self._new:
-            path = write(self.folder, self._new)
+            write(self.folder, self._new)
             self._new = []
-            self._add(path)
         self._flushed = time.monotonic()
 
     def forget(self) -> None:

@@ -70,6 +70,8 @@ def play_until(
     before, number = 0, 0
     while open_jobs:
         number += 1
+        if progress is not None:
+            progress.say(f"look {number}, {len(jobs) - len(open_jobs):,} of {len(jobs):,} known")
         asked = {
             i: replace(job, cuts=ends[i], prefix=ends[i][min(number, len(ends[i])) - 1], looks=number)
             for i, job in open_jobs.items()
@@ -91,4 +93,4 @@ def _undecided(
     going = {i: own for i, own in played.items() if not own[0].failure and own[0].prefix < ends[i][-1]}
     blocks = [Block(job, merge(parts), costs, level) for job, parts in going.values()]
     known = decided(stop, estimate_table(blocks)) if blocks else set()
-    return {i: open_jobs[i] for i, (job, _) in going.items() if job.simulation.id not in known}
+    return {i: open_jobs[i] for i, (job, _) in going.items() if (job.simulation.id, job.seed) not in known}

@@ -84,7 +84,7 @@ class Progress:
             rate = self.done / (now - self._counted_since)
             text += f": {self.done:,} windows, {rate / 1e6:,.1f} M/s"
             if self.total > self.done > self.total / 20:  # before that the first compilation spoils the rate
-                text += f", {self.done / self.total:.0%}, ready in about {(self.total - self.done) / rate:.0f} s"
+                text += f", {self.done / self.total:.0%}, ready in about {_span((self.total - self.done) / rate)}"
         return text
 
     def _is_terminal(self) -> bool:
@@ -96,3 +96,17 @@ class Progress:
         else:
             self.stream.write(line + "\n")
         self.stream.flush()
+
+
+def _span(seconds: float) -> str:
+    """A time to wait, as people say it.
+
+    Examples
+    --------
+    >>> _span(99), _span(1000), _span(100_000)
+    ('99 s', '17 min', '27 h 47 min')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

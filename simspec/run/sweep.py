@@ -28,6 +28,7 @@ from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
 from simspec.run.record import Recording, record_all, unrecorded
 from simspec.run.tables import Block
+from simspec.text import plural
 
 
 def sweep(
@@ -94,6 +95,9 @@ def _complete(folder: Path, own: Opened, todo: Plan, workers: Workers, progress:
     counts = settle(folder, own)
     store.write_json(manifest, folder / store.MANIFEST)
     kept = Kept(folder, counts, progress)
+    others = kept.simulations - {job.simulation.id for job in todo.jobs}
+    if others:
+        _note(progress, f"{folder}: {plural(len(others), 'simulation')} no longer asked for, kept and not shown")
     try:
         _write_missing(folder, manifest, todo, kept, workers, progress)
     except SimspecError:
@@ -124,7 +128,7 @@ def _write_missing(
     jobs = [job for n in missing for job in todo.parts[n]]
     warm(jobs, progress)
     if progress is not None:
-        progress.total = sum(windows_of(job) for job in jobs)
+        progress.total = 0 if todo.scenario.stop else sum(windows_of(job) for job in jobs)
         progress.say("simulating" if todo.scenario.method == "simulate" else f"method {todo.scenario.method}")
     results = _results([todo.parts[n] for n in missing], todo, kept, workers, progress)
     note = {"scenario": todo.scenario.to_dict(), "stream_version": STREAM_VERSION}
@@ -159,10 +163,13 @@ def _write_section(
         blocks.append(Block(job, merge(parts) if parts else (), todo.costs, todo.scenario.level, laws))
         played += compacted(job, parts)
     if progress is not None:
+        doing = progress.doing
         progress.say("estimating and writing")
     for name, make in store.MAKERS.items():
         writer.add(name, make(blocks))
     writer.add("tallies", tally_table(played))
+    if progress is not None:
+        progress.say(doing)
 
 
 def _record(
