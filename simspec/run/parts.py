@@ -61,6 +61,7 @@ class Parts:
         self._index: dict[tuple[str, int], list[_At]] = defaultdict(list)
         self._open: OrderedDict[Path, pa.Table] = OrderedDict()
         self._new: list[Played] = []
+        self._bytes = 0
         self._began = self._flushed = time.monotonic()
         for path in self.files():
             if self._is_sound(path):
@@ -134,22 +135,23 @@ class Parts:
 
     def keep(self, job: Job, chunks: range, outcome: Sequence[Tally]) -> None:
         """Keep what was just played, on disk before long."""
-        self._new += played_of(job, chunks, outcome)
+        new = played_of(job, chunks, outcome)
+        self._new += new
+        self._bytes += sum(own.bytes for own in new)
         now = time.monotonic()
         patience = max(FLUSH_SECONDS, FLUSH_SHARE * (now - self._began))
-        if now - self._flushed > patience or sum(own.bytes for own in self._new) > FLUSH_BYTES:
+        if now - self._flushed > patience or self._bytes > FLUSH_BYTES:
             self.flush()
 
     def flush(self) -> None:
         """Write what is not on disk yet."""
         if self._new:
             write(self.folder, self._new)
-            self._new = []
-        self._flushed = time.monotonic()
+        self.forget()
 
     def forget(self) -> None:
         """Drop what is not on disk yet: a finished table holds it."""
-        self._new, self._flushed = [], time.monotonic()
+        self._new, self._bytes, self._flushed = [], 0, time.monotonic()
 
     def tidy(self, finished: Iterable[Path]) -> None:
         """Remove the files of which finished tables hold everything; those of other points stay."""
