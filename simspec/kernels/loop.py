@@ -264,7 +264,7 @@ def play_rounds(
 
 
 def room(rows, delay):
-    """Memory of one chunk, for ``rows`` of state and news ``delay`` rounds late; numba compiles each allocation anew."""
+    """Memory of a chunk: ``rows`` of state, news ``delay`` rounds late; inside, each allocation would be compiled."""
     pairs = np.empty(GENERATORS * ROUNDS, np.uint64)
     words = np.empty((4, GENERATORS), np.uint64), pairs, pairs.view(np.int32)
     known = np.zeros((rows, LANES)), np.zeros(LANES, np.uint64)
