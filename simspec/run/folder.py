@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,8 +19,11 @@ from simspec.run.dataset import read_manifest
 from simspec.run.planning import Plan
 from simspec.run.provenance import provenance
 from simspec.run.schema import SCHEMA_VERSION
+from simspec.text import clean
 
 LOCK = ".lock"
+_PART = re.compile(rf"({'|'.join(store.SCHEMAS)})/part-[0-9]{{6}}\.parquet", re.ASCII)
+_DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _IDENTITY = ("schema_version", "stream_version", "name", "seed", "method", "traces")
 """What every point of a folder has together; the rest of a scenario may change between runs."""
 
@@ -68,6 +72,7 @@ def open_folder(folder: Path, scenario: Scenario, todo: Plan) -> Opened:
             raise DatasetError(f"{folder}: holds other files; allowed: a new or empty folder (-o FOLDER)")
         return Opened(fresh, True, False)
     check_same(folder, found, fresh)
+    check_form(folder, found)
     if scenario_of(found) == fresh["scenario"] and found["traces"] == fresh["traces"]:
         return Opened(found, True, bool(found["complete"]) and not damaged(folder, found))
     earlier = [*found.get("earlier", []), {key: found[key] for key in ("scenario", "provenance")}]
@@ -101,7 +106,7 @@ def check_same(folder: Path, found: dict[str, Any], asked: dict[str, Any]) -> No
     for key in _IDENTITY:
         there, wanted = found.get(key, scenario_of(found).get(key)), asked.get(key, asked["scenario"].get(key))
         if key == "traces":
-            known = there or {}
+            known = there if isinstance(there, dict) else {}
             pairs += [(f"traces.{name}", known[name], wanted[name]) for name in sorted(known.keys() & wanted.keys())]
         else:
             pairs.append((key, there, wanted))
@@ -115,6 +120,29 @@ def check_same(folder: Path, found: dict[str, Any], asked: dict[str, Any]) -> No
 def _brief(value: Any) -> str:
     text = "nothing" if value is None else str(value)
     return text if len(text) <= 60 else text[:57] + "…"
+
+
+def check_form(folder: Path, manifest: dict[str, Any]) -> None:
+    """Raise `DatasetError` unless a manifest is as simspec writes it: it names files that are read, moved and removed.
+
+    Raises
+    ------
+    DatasetError
+        An entry is missing or of another kind, or a file is none of a dataset's.
+    """
+    kinds = {"complete": bool, "failed": list, "files": dict, "traces": dict, "provenance": dict}
+    wrong = [key for key, kind in kinds.items() if not isinstance(manifest.get(key), kind)]
+    files = {} if "files" in wrong else manifest["files"]
+    strange = [name for name, own in files.items() if not _PART.fullmatch(name) or not _is_mark(own)]
+    if wrong or strange:
+        told = f"its {wrong[0]} is missing or of another kind" if wrong else f"it names {_brief(clean(strange[0]))!r}"
+        raise DatasetError(
+            f"{folder / store.MANIFEST}: is not as simspec writes it ({told}); choose another folder with -o"
+        )
+
+
+def _is_mark(own: Any) -> bool:
+    return isinstance(own, list) and [type(entry) for entry in own] == [int, str] and bool(_DIGEST.fullmatch(own[1]))
 
 
 def damaged(folder: Path, manifest: dict[str, Any]) -> list[str]:

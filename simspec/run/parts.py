@@ -24,6 +24,7 @@ from simspec.run.dispatch import Work
 from simspec.run.engine import Job
 from simspec.run.played import NUMBERS, Played, Stretch, arrays_in, played_of, stretch_of, tally_from, tally_table
 from simspec.run.progress import Progress
+from simspec.run.schema import TALLIES
 from simspec.run.store import TALLY_WRITER, TEMPORARY, cannot_write, digest, sync
 
 FOLDER = "played"
@@ -122,7 +123,10 @@ class Parts:
     def _counts(self, job: Job, at: _At) -> Sequence[Tally]:
         """Read one stretch."""
         rows = self._table(at.path).slice(at.rows.start, len(at.rows))
-        own = tally_from(job, at.stretch.kappa, arrays_in(rows))
+        try:
+            own = tally_from(job, at.stretch.kappa, arrays_in(rows))
+        except (TypeError, ValueError) as error:  # whole by its name, and still none of ours
+            raise DatasetError(f"{at.path}: holds counts of another form ({error}); remove it to go on") from None
         return own if isinstance(own, Folded) else [own]
 
     def _table(self, path: Path) -> pa.Table:
@@ -168,6 +172,8 @@ class Parts:
 
 def _held(path: Path) -> Iterator[_At]:
     """What a file holds."""
+    if not pq.read_schema(path).equals(TALLIES):
+        raise DatasetError(f"{path}: holds no counts of simspec, or those of another version; remove it to go on")
     columns = ["simulation_id", *NUMBERS]
     table = pq.read_table(path, columns=columns)
     own = [values(table, name) for name in columns]

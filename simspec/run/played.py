@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from simspec.kernels.lower_schemes import KindTally, tally_of
-from simspec.kernels.tally import Folded, Tally
+from simspec.kernels.tally import SUMS, Folded, Tally
 from simspec.kernels.words import LANES
 from simspec.run.columns import column, words
 from simspec.run.engine import Job, Parts, joined, parted
@@ -94,7 +94,11 @@ def arrays_of(own: Tally | Folded) -> dict[str, np.ndarray]:
 
 
 def tally_from(job: Job, kappa: int, arrays: Arrays) -> Tally | Folded:
-    """The inverse of `arrays_of`."""
+    """The inverse of `arrays_of`; raises `ValueError` or `TypeError` if these are no counts of the job."""
+    widths = {"runs": kappa + 1, "sums": len(SUMS)}
+    wrong = [name for name, array in arrays.items() if array.shape[-1] != widths.get(name, array.shape[-1])]
+    if wrong:
+        raise ValueError(f"{wrong[0]} of shape {arrays[wrong[0]].shape}")
     if "runs" in arrays:
         return Folded(arrays["runs"], job.kappas)
     if "counts" in arrays:

@@ -19,7 +19,7 @@ from simspec.run.dataset import Dataset, read_manifest
 from simspec.run.dispatch import Work, play_jobs
 from simspec.run.engine import Job, warm
 from simspec.run.executors import Crew
-from simspec.run.folder import check_same, damaged, locked, open_folder, own_folder, scenario_of, settle
+from simspec.run.folder import check_form, check_same, damaged, locked, open_folder, own_folder, scenario_of, settle
 from simspec.run.parts import FOLDER, NAME_DIGITS, Parts
 from simspec.run.planning import plan, windows_of
 from simspec.run.progress import Progress
@@ -195,6 +195,7 @@ def combine(
     first, known = next(iter(manifests.items()))
     for folder, manifest in manifests.items():
         check_same(folder, manifest, known)
+        check_form(folder, manifest)
         if scenario_of(manifest) != scenario_of(known):
             raise DatasetError(f"{folder}: holds other points than {first}; allowed: shards of one scenario")
     scenario = replace(
@@ -228,7 +229,7 @@ def _sources(folder: Path, manifest: dict[str, Any]) -> Iterator[tuple[Path, str
             raise DatasetError(f"{path}: damaged; run its shard again, which plays what it held, and combine then")
         yield path, path.name
     bad = set(damaged(folder, manifest))
-    for name, (_, digest) in manifest.get("files", {}).items():
+    for name, (_, digest) in manifest["files"].items():
         if name.startswith("tallies/") and name not in bad:
             yield folder / name, f"{digest[:NAME_DIGITS]}.parquet"
 
