@@ -28,7 +28,8 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     own.add_argument("scenario", help="the scenario file, e.g. scenarios/quickstart.toml")
     own.add_argument(
         "-o", "--output", default=None, metavar="FOLDER",
-        help="default results/<name of the scenario>, or <name>-run where other files have that place",
+        help="default results/<name of the scenario>, or <name>-run where other files have that place; may be an "
+        "address: s3://…, gs://…",
     )  # fmt: skip
     own.add_argument("--seed", type=whole, default=None, metavar="N", help="root seed, default the scenario's, else 1")
     own.add_argument(
@@ -111,11 +112,11 @@ def do(args: argparse.Namespace) -> int:
         progress.say("summing up")
         best = dataset.best_records()
     if args.json:
-        print_json({"folder": str(dataset.path), "scenario": scenario.to_dict(), "points": best,
+        print_json({"folder": dataset.place, "scenario": scenario.to_dict(), "points": best,
                     "failed": dataset.failed})  # fmt: skip
     else:
         print(dataset.summary())
-        print(f"look again: simspec show {dataset.path}; in Python: simspec.read({str(dataset.path)!r}).estimates")
+        print(f"look again: simspec show {dataset.place}; in Python: simspec.read({dataset.place!r}).estimates")
     return 2 if dataset.failed else 0
 
 

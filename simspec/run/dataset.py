@@ -53,12 +53,17 @@ class Dataset:
     ----------
     path : Path
         The folder.
+    place : str
+        The same, or the address of which the folder is a copy.
     manifest : dict
         Scenario, versions, and the volatile provenance: time, host, command.
     """
 
-    def __init__(self, path: Path, manifest: dict[str, Any], where: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, path: Path, manifest: dict[str, Any], where: Mapping[str, Any] | None = None, address: str = ""
+    ) -> None:
         self.path, self.manifest, self._where = path, manifest, dict(where or {})
+        self.place = address or str(path)
 
     @property
     def complete(self) -> bool:
@@ -117,7 +122,7 @@ class Dataset:
         ParameterError, DatasetError
             There is no such column, or no such row; the message says which there are.
         """
-        own = Dataset(self.path, self.manifest, self._where | columns)
+        own = Dataset(self.path, self.manifest, self._where | columns, self.place)
         picked(own._table("estimates"), own._where, self.path)
         return own
 
@@ -223,7 +228,7 @@ class Dataset:
     def summary(self, most: int | None = 40) -> str:
         """Best κ per point with its interval, and where the numbers come from."""
         points = len(self._best_rows[0])
-        lines = [f"{clean(self.scenario.name)}: {plural(points, 'point')} in {clean(str(self.path))}"]
+        lines = [f"{clean(self.scenario.name)}: {plural(points, 'point')} in {clean(self.place)}"]
         if self.scenario.method != "simulate":
             lines[0] += f", method {self.scenario.method}"
         if self.failed:
@@ -349,7 +354,7 @@ def read(path: str | Path) -> Dataset:
     Parameters
     ----------
     path : str or Path
-        A folder that ``simspec run`` or ``simspec validate`` wrote.
+        A folder that ``simspec run`` or ``simspec validate`` wrote; or its address in an object store.
 
     Raises
     ------
@@ -363,7 +368,12 @@ def read(path: str | Path) -> Dataset:
     ...
     simspec.model.errors.DatasetError: results/never-run: there is no such folder
     """
-    folder = Path(path)
+    from simspec.run.remote import Mirror, is_remote
+
+    mirror = Mirror(str(path)) if is_remote(path) else None
+    if mirror is not None:
+        mirror.pull()
+    folder = Path(path) if mirror is None else mirror.folder
     try:
         if not folder.exists():
             raise DatasetError(f"{folder}: there is no such folder")
@@ -378,7 +388,7 @@ def read(path: str | Path) -> Dataset:
         raise DatasetError(f"{folder}: its {MANIFEST} names no schema version, so it is not a simspec dataset")
     if manifest["schema_version"] > SCHEMA_VERSION:
         raise DatasetError(f"{folder}: was written by a newer simspec (schema {manifest['schema_version']})")
-    return Dataset(folder, manifest)
+    return Dataset(folder, manifest, address="" if mirror is None else mirror.name)
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ import os
 import time
 import uuid
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,10 +55,15 @@ class Parts:
         More files of this kind, e.g. finished tables of an earlier run.
     progress : Progress, optional
         Told of files that are damaged; they are removed, and what they held is played again.
+    written : callable, optional
+        Called when something was written, to copy it elsewhere.
     """
 
-    def __init__(self, folder: Path, others: Iterable[Path] = (), progress: Progress | None = None) -> None:
-        self.folder, self._progress = folder / FOLDER, progress
+    def __init__(
+        self, folder: Path, others: Iterable[Path] = (), progress: Progress | None = None,
+        written: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
+        self.folder, self._progress, self.written = folder / FOLDER, progress, written
         self._index: dict[tuple[str, int], list[_At]] = defaultdict(list)
         self._open: OrderedDict[Path, pa.Table] = OrderedDict()
         self._new: list[Played] = []
@@ -151,6 +156,7 @@ class Parts:
         """Write what is not on disk yet."""
         if self._new:
             write(self.folder, self._new)
+            self.written()
         self.forget()
 
     def forget(self) -> None:

@@ -23,6 +23,7 @@ from simspec.run.folder import check_form, check_same, damaged, locked, open_fol
 from simspec.run.parts import FOLDER, NAME_DIGITS, Parts
 from simspec.run.planning import plan, windows_of
 from simspec.run.progress import Progress
+from simspec.run.remote import is_remote
 from simspec.run.sweep import sweep
 from simspec.text import clean, plural
 
@@ -137,6 +138,8 @@ def play_shard(
             "shard",
             f"shard = {shard} has counts of its own only, and [stop] decides by all of them; allowed: no [stop]",
         )
+    if is_remote(output):
+        raise ParameterError("output", f"output = {output} of a shard is no folder; allowed: a folder of this machine")
     usual = own_folder(scenario.name)
     folder = Path(output) if output is not None else usual.with_name(scenario.name + _suffix(shard))
     todo = plan(scenario, most)

@@ -27,6 +27,7 @@ from simspec.run.precision import play_until
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
 from simspec.run.record import Recording, record_all, unrecorded
+from simspec.run.remote import Mirror, is_remote
 from simspec.run.tables import Block
 from simspec.text import plural
 
@@ -49,8 +50,9 @@ def sweep(
     Parameters
     ----------
     scenario : Scenario
-    output : path, optional
-        Default ``results/<scenario name>``; with ``-run`` behind it where that holds other files.
+    output : path or address, optional
+        Default ``results/<scenario name>``; with ``-run`` behind it where that holds other files.  An address, e.g.
+        ``s3://bucket/name``, is that of an object store.
     threads : int, optional
         Default all processors; changes no number.
     progress : Progress, optional
@@ -74,19 +76,29 @@ def sweep(
         if steered:
             told = f"record lists rounds of requests that are served alone at a fixed κ, and not those of {steered}"
             raise ParameterError("record", f"{told}; allowed: no [policy] that chooses κ, no serving.batch")
-    folder = Path(output) if output is not None else own_folder(scenario.name)
+    mirror = Mirror(str(output), progress) if is_remote(output) else None
+    if mirror is not None:
+        store.make_folder(mirror.folder)
+        mirror.pull()
+        folder = mirror.folder
+    else:
+        folder = Path(output) if output is not None else own_folder(scenario.name)
     todo = plan(scenario, most)
-    own = open_folder(folder, scenario, todo)
-    if not own.complete:
+    if not open_folder(folder, scenario, todo).complete:
         store.make_folder(folder)
         with locked(folder), (crew or Crew(many=threads)).workers(progress) as workers:
-            _complete(folder, open_folder(folder, scenario, todo), todo, workers, progress)
+            _complete(folder, open_folder(folder, scenario, todo), todo, workers, progress, mirror)
     if recording is not None:
         _record(folder, read(folder).manifest, todo, recording, threads, progress)
-    return read(folder)
+    if mirror is None:
+        return read(folder)
+    mirror.push()
+    return Dataset(folder, read(folder).manifest, address=mirror.name)
 
 
-def _complete(folder: Path, own: Opened, todo: Plan, workers: Workers, progress: Progress | None) -> None:
+def _complete(
+    folder: Path, own: Opened, todo: Plan, workers: Workers, progress: Progress | None, mirror: Mirror | None
+) -> None:
     """Make every part that is not there."""
     began, manifest = time.monotonic(), own.manifest
     manifest.pop("shard", None)  # from now on it is more than that
@@ -94,7 +106,7 @@ def _complete(folder: Path, own: Opened, todo: Plan, workers: Workers, progress:
         _note(progress, f"{folder / name}: missing or damaged; made again")
     counts = settle(folder, own)
     store.write_json(manifest, folder / store.MANIFEST)
-    kept = Kept(folder, counts, progress)
+    kept = Kept(folder, counts, progress, *([] if mirror is None else [mirror.push]))
     others = kept.simulations - {job.simulation.id for job in todo.jobs}
     if others:
         _note(progress, f"{folder}: {plural(len(others), 'simulation')} no longer asked for, kept and not shown")
@@ -141,6 +153,7 @@ def _write_missing(
         manifest["failed"] = list(failed.values())
         store.write_json(manifest, folder / store.MANIFEST)
         kept.forget()
+        kept.written()
 
 
 def _is_written(manifest: dict[str, Any], part: int) -> bool:
