@@ -16,8 +16,8 @@ def policy_type():
 
 @functools.cache
 def own_policy(function):
-    """A user's policy, compiled."""
-    return njit(function, policy_type().signature)
+    """A user's policy, compiled; an index beyond its state is its error, and not the end of the process."""
+    return njit(function, policy_type().signature, checked=True)
 
 
 @functools.cache
