@@ -3,6 +3,7 @@
 import functools
 
 from simspec.kernels.jit import njit
+from simspec.kernels.words import LANES
 
 
 @functools.cache
@@ -16,8 +17,18 @@ def policy_type():
 
 @functools.cache
 def own_policy(function):
-    """A user's policy, compiled; an index beyond its state is its error, and not the end of the process."""
-    return njit(function, policy_type().signature, checked=True)
+    """A user's policy, compiled; an index beyond its state is its error, and not the end of the process.
+
+    Sizes that are known leave most checks of bounds away.
+    """
+    inner = njit(function, checked=True)
+
+    def whole(kappa, accepted, full, state):
+        sizes = kappa.size == LANES and accepted.size == LANES and full.size == LANES and state.shape[1] == LANES
+        if sizes and kappa.shape[0] == LANES and accepted.shape[0] == LANES and full.shape[0] == LANES:
+            inner(kappa, accepted, full, state)
+
+    return njit(whole, policy_type().signature)
 
 
 @functools.cache
