@@ -11,6 +11,7 @@ from simspec.kernels.lower_policies import policy_form
 from simspec.kernels.words import stream_keys
 from simspec.model import BetaMixture, Cost, DiscreteMixture, Drift, Iid, Markov, ParameterError, Trace
 from simspec.model.policies import Exp3, Heuristic, Rolling, Schedule, Ucb
+from simspec.model.serving import Serving
 from simspec.run.comparators import Comparator, comparators, fixed_speedups
 from simspec.run.engine import form_of
 from simspec.run.regret import Against, RegretCurve, crossover, regret
@@ -102,10 +103,24 @@ def test_rollbacks_and_changes_of_kappa_are_paid():
     assert curve.best_fixed == theory.optimum(short, free, 5).best_speedup  # who never changes κ pays for no change
     off = [abs(curve.mean[0] - 64 * (law.mean_cost - 10 / curve.best_fixed)) for law in laws]
     assert off[0] < 6 * curve.half[0] / 1.96 < min(off[1:])
+    late = regret(short, policy, dear, [64], chunks=4, serving=Serving(delay=1))
+    law = theory.enumerate_policy(short, falling, dear, serving=Serving(delay=1))
+    off = [abs(own.mean[0] - 64 * (law.mean_cost - 10 / late.best_fixed)) for own in (late, curve)]
+    assert off[0] < 6 * late.half[0] / 1.96 < off[1]
     found = regret(Iid(alpha=0.7), Schedule(kappas=(5,)), free, [100])  # without noise
     law, best = theory.window(Iid(alpha=0.7), 5), theory.optimum(Iid(alpha=0.7), free, 5).best_speedup
     lost = free.base(5) + 0.3 * (1 - 0.7**5) - law.mean_tokens / best
     assert found.mean[0] == pytest.approx(100 * lost)
+
+
+def test_every_chunk_has_words_of_its_own():
+    """The lanes of a second chunk are none of the first, of which the first are those of a run of one."""
+    process = Markov(alpha=0.7, rho=0.3, start="carry")
+    one, two = (regret(process, Heuristic(highest=6), COST, [50], chunks=n) for n in (1, 2))
+    lanes = two.against["fixed"].by_lane[0]
+    assert (two.tokens[0] != one.tokens[0], lanes.size) == (True, 128)
+    assert not np.isin(lanes[64:].round(6), lanes[:64].round(6)).all()
+    assert abs(np.corrcoef(lanes[:64], lanes[64:])[0, 1]) < 0.7  # 64 pairs: beyond it with probability below 1e-9
 
 
 def test_tokens_behind_the_end_of_a_request_are_none():
