@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import optimize, stats
 
 from simspec import theory
 from simspec.kernels import lower, play, twin
@@ -174,6 +175,34 @@ def test_who_knows_the_rate_is_ahead_by_what_brute_force_says():
         with pytest.raises(ParameterError) as error:
             theory.informed_speedup(process, COST, 8)
         assert error.value.key == "process"
+
+
+def test_who_knows_a_rate_of_a_beta_law_or_of_a_position():
+    """Thousands of equally likely rates in place of 64 weighed ones; along a drift κ*(α_i), all histories listed."""
+    cost, rates = Cost(c_d=0.07, c_r=0.2), stats.beta(1.4, 0.6).ppf((np.arange(4000) + 0.5) / 4000)
+    kappas = np.arange(9)
+    tokens = np.array([sum(rates**j for j in range(kappa + 1)) for kappa in kappas])
+    price = np.array([cost.base(kappa) + cost.c_r * (1 - rates**kappa) for kappa in kappas.tolist()])
+
+    def left(speed):
+        return (tokens - speed * price).max(axis=0).mean()
+
+    best = optimize.brentq(left, 0.5, 9.0)
+    windows = BetaMixture(alpha=0.7, rho=1 / 3)  # a + b = 1/ρ − 1 = 2
+    assert theory.informed_speedup(windows, cost, 8) == pytest.approx(best, rel=1e-3)
+    few = stats.beta(1.4, 0.6).ppf((np.arange(50) + 0.5) / 50)
+    flat = [Drift(alpha_start=rate, alpha_end=rate, tokens=8) for rate in few]
+    spent = np.mean([min(theory.generation(own, kappa, cost).mean_cost for kappa in range(9)) for own in flat])
+    requests = BetaMixture(alpha=0.7, rho=1 / 3, request_tokens=8)
+    assert theory.informed_speedup(requests, cost, 8) == pytest.approx(8 / spent, rel=5e-3)
+    falls = Drift(alpha_start=0.95, alpha_end=0.2, tokens=10)
+
+    def local(rounds):
+        rate = falls.rates()[sum(accepted + 1 for _, accepted in rounds)]
+        return theory.optimum(Iid(alpha=rate), cost, 8).kappa_star
+
+    law = theory.enumerate_policy(falls, local, cost)
+    assert theory.informed_speedup(falls, cost, 8) == pytest.approx(law.speedup, rel=1e-12)
 
 
 def test_exact_speeds_of_a_replayed_trace_are_those_it_plays_at():
