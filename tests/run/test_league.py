@@ -1,5 +1,7 @@
 """Controllers against the best fixed κ: the table and the command."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,12 +9,13 @@ from simspec import theory
 from simspec.model import Cost, Drift, Iid, ParameterError
 from simspec.model.policies import Rolling, Schedule
 from simspec.model.serving import Serving
+from simspec.run import league as league_module
 from simspec.run.comparators import fixed_speedups
 from simspec.run.contenders import contenders
 from simspec.run.league import ADVERSARY, LONGEST, league
 from simspec.run.league_stage import Place, Stage
 from simspec.run.stretches import by_stretch
-from simspec.run.surroundings import PERIODS, Surrounding, surroundings
+from simspec.run.surroundings import PERIODS, Surrounding, by_turns, surroundings
 from simspec.stats.counts import Counts
 from simspec.stats.point import speedups
 
@@ -73,6 +76,30 @@ def test_the_adversary_is_worse_than_the_periods_of_the_table(small):
                 assert place.gain <= other.gain + 4 * (place.gain_half + other.gain_half)
 
 
+def test_the_adversary_looks_by_other_words_and_plays_by_those_of_all(monkeypatch):
+    """An eighth of the rounds with the next seed say which period is worst; the place is that of all the rounds."""
+    monkeypatch.setattr(league_module, "surroundings", dict)
+    monkeypatch.setattr(league_module, "PERIODS", (24, 32, 48))
+    serving, every = Serving(delay=6), contenders(COST, LONGEST)
+    own = {name: every[name] for name in ("κ = 4", "+2/−1", "rolling .85", "rolling .99 kept", "Thompson 50")}
+    monkeypatch.setattr(league_module, "contenders", lambda cost, longest: own)
+    found = {place.controller: place for place in league(COST, 8_000, seed=3, serving=serving).places}
+    assert set(found) == set(own)
+    gains = {name: {} for name in own}
+    for period in (24, 32, 48):
+        stages = [
+            Stage(ADVERSARY, Surrounding(by_turns(period), ""), COST, windows, seed, 0.95, LONGEST, None, serving)
+            for windows, seed in ((1000, 4), (8000, 3))
+        ]
+        for place in stages[0].play(own):
+            gains[place.controller][period] = place.gain
+        for place in stages[1].play({name: own[name] for name in own if found[name].period == period}):
+            assert found[place.controller].record() == place.record() | {"period": period}
+    for name, by_period in gains.items():
+        assert found[name].period == min(by_period, key=by_period.get)
+    assert len({place.period for place in found.values()}) > 1
+
+
 def test_the_text_answers_first(small):
     told = repr(small)
     assert max(map(len, told.splitlines())) <= 110
@@ -92,6 +119,22 @@ def test_the_luckiest_of_many_is_no_winner():
     assert lucky.verdict == "beats"
     assert lucky.surely_ahead(0.95, 1)
     assert not lucky.surely_ahead(0.95, 19)
+
+
+def test_figures_of_a_place_by_hand():
+    """S = 2.2 ± .1 against 2; .2 changes a round of three tokens, each of which already costs .1 steps."""
+    own = Place("x", "y", 2.2, 0.1, 2.0, 4, 3.0, flips_per_1000=200.0, tokens_per_round=3.0, switch=0.1, error=0.05,
+                units=11)  # fmt: skip
+    assert (own.gain, own.gain_half, own.verdict) == (pytest.approx(0.1), pytest.approx(0.05), "beats")
+    spare = 3.0 / 2.0 - 3.0 / 2.2  # plain steps a round that are saved
+    assert own.break_even_switch == pytest.approx(0.1 + spare / 0.2)
+    assert own.surely_ahead(0.95, 1) == (2.2 - 2.262 * 0.05 > 2.0)  # Student's t with nine degrees of freedom
+    for error, ahead in ((0.0880, True), (0.0890, False)):  # .2 = 2.262 · .08842, one degree being spent on the control
+        assert replace(own, error=error).surely_ahead(0.95, 1) == ahead
+    slow = replace(own, speedup=1.7)
+    assert (slow.gain, slow.verdict) == (pytest.approx(-0.15), "loses")
+    assert np.isnan(slow.break_even_switch)
+    assert replace(own, speedup=1.95).verdict == "cannot tell"
 
 
 def test_a_change_of_kappa_may_cost():
