@@ -17,6 +17,7 @@ from simspec.run.league_stage import Place, Stage
 from simspec.run.stretches import by_stretch
 from simspec.run.surroundings import PERIODS, Surrounding, by_turns, surroundings
 from simspec.stats.counts import Counts
+from simspec.stats.intervals import student
 from simspec.stats.point import speedups
 
 COST = Cost(c_d=0.1)
@@ -40,6 +41,10 @@ def test_a_fixed_length_makes_what_it_must(small):
         assert played[name].best_fixed == speeds.max()
         assert abs(played[name].speedup - speeds[4]) < 7 * played[name].error + 1e-12
         assert played[name].error < 0.03
+        assert played[name].half == pytest.approx(student(0.95, played[name].units - 1) * played[name].error)
+    assert played["α .7"].share_off == 0.0
+    (gated,) = (place for place in small.places if (place.surrounding, place.controller) == ("α .6", "gate .3"))
+    assert gated.share_off == pytest.approx(1.0 - gated.mean_drafted / 4)  # it drafts four, or nothing
 
 
 def test_what_is_known_exactly_stands_beside_them(small):
