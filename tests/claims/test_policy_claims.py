@@ -17,6 +17,8 @@ from simspec.claims.policy_quantity import Against
 from simspec.claims.setup import STANDARD
 from simspec.kernels.lower_policies import rolling_table
 from simspec.model import Iid, Markov, ParameterError
+from simspec.stats.intervals import student
+from simspec.stats.point import speedups
 from simspec.theory import article
 
 LOOPS = {
@@ -70,6 +72,10 @@ def test_against_turns_an_interval_round():
     lab = Lab(3)
     lab.simulate(own.needs, 2**16)
     seen, share, gap = (each.observe(lab, 0.99) for each in (own, Against(own, 2.0, share=True), Against(own, 2.0)))
+    speed = speedups(lab.counts(own.process, policy=own.policy), own.cost)
+    lanes = lab.counts(own.process, policy=own.policy).units
+    assert seen.high - seen.value == pytest.approx(student(0.99, lanes) * speed.error[0] + own.off)
+    assert own.off == 3e-4  # of the grid of estimates
     assert (share.low, share.high) == pytest.approx((1 - seen.high / 2, 1 - seen.low / 2))
     assert (gap.low, gap.value, gap.high) == pytest.approx((seen.low - 2, seen.value - 2, seen.high - 2))
     assert share.low < share.value < share.high

@@ -190,6 +190,27 @@ def test_a_gate_stays_open_at_its_least_value(of):
         assert (kappa == 2) == open_
 
 
+@pytest.mark.parametrize("of", ["stretch", "share"])
+def test_a_gate_is_tried_again_at_its_first_length(of):
+    """κ may have grown by then, but not that at which a gate opens: κ = 2 of at most 5, shut after two bad rounds."""
+    twin, _, kappa = twin_of(Gate(first=2, highest=5, of=of, rounds=2, least=0.5, probe=3, trial=1))
+    seen = []
+    for _ in range(9):
+        kappa = twin.after(kappa, kappa, kappa, 0, 0)
+        seen.append(kappa)
+    assert seen == [2, 0, 0, 0, 2, 0, 0, 0, 2]
+
+
+def test_after_its_trial_a_gate_is_judged_by_whole_stretches_again():
+    """Three bad rounds shut it; opened, one good round is its trial, and then it takes three bad ones again."""
+    twin, _, kappa = twin_of(Gate(first=2, highest=2, rounds=3, least=0.5, probe=2, trial=1))
+    seen = []
+    for accepted in (0, 0, 0, 0, 0, 2, 0, 0, 0):
+        kappa = twin.after(kappa, kappa, kappa, min(accepted, kappa), 0)
+        seen.append(kappa)
+    assert seen == [2, 2, 0, 0, 2, 2, 2, 2, 0]
+
+
 def test_rates_by_depth_are_looked_at_now_and_then():
     """κ moves at every third round only, by all that was examined until then; what was not judged counts nowhere."""
     policy = Goodput(first=2, lowest=0, highest=5, keep=0.9, interval=3, prior=0.6, cost=COST)

@@ -7,7 +7,7 @@ import pytest
 
 from simspec import theory
 from simspec.model import Cost, Drift, Iid, ParameterError
-from simspec.model.policies import Rolling, Schedule
+from simspec.model.policies import Heuristic, Rolling, Schedule
 from simspec.model.serving import Serving
 from simspec.run import league as league_module
 from simspec.run.comparators import fixed_speedups
@@ -163,6 +163,30 @@ def test_a_change_of_kappa_may_cost():
         COST.changed(c_switch=-1.0)
 
 
+def test_rounds_priced_by_stretch_hear_late():
+    """+2/−1 told of the round before the last on twelve tokens, all histories listed: seven errors, and not without."""
+
+    def heuristic(rounds):
+        kappa = 2
+        for drafted, accepted in rounds:
+            kappa = min(7, kappa + 2) if accepted == drafted else max(1, kappa - 1)
+        return kappa
+
+    short, policy = Drift(alpha_start=0.97, alpha_end=0.9, tokens=12), Heuristic(first=2, highest=7)
+    found = [next(by_stretch(short, [policy], [(0, COST)], 7, 30_000, 1, serving=Serving(delay=n))) for n in (0, 1)]
+    laws = [theory.enumerate_policy(short, heuristic, COST, serving=Serving(delay=n)).speedup for n in (0, 1)]
+    for own, law, other in zip(found, laws, laws[::-1], strict=True):
+        assert abs(own.speed.value[0] - law) < 7 * own.speed.error[0] < abs(own.speed.value[0] - other)
+
+
+@pytest.mark.parametrize("name", ["α .7", "falls", "regimes"])
+def test_about_as_many_rounds_are_played_as_were_asked_for(name):
+    """Requests are planned as if all were accepted, and then there would be twice as many rounds."""
+    stage = Stage(name, surroundings()[name], COST, 60_000, 1, 0.95, LONGEST)
+    tally, _ = next(stage._seen([Schedule(kappas=(stage.fixed.kappa,))], None, None))
+    assert 0.9 < tally.total("n") / 60_000 < 1.1
+
+
 def test_the_same_table_for_any_threads():
     where = {name: surroundings()[name] for name in ("runs", "long")}
     one, two = (league(COST, 1_000, threads=threads, where=where).records() for threads in (1, 2))
@@ -202,6 +226,15 @@ def test_rounds_priced_by_stretch_are_priced_by_hand():
     first = late.speed.bottom - same.speed.bottom  # rounds at position 0: κ = 4 of them
     assert first == pytest.approx(np.full(first.shape, 0.8))
     assert (dear.speed.bottom > same.speed.bottom).all()
+    assert not np.array_equal(same.speed.bottom[0, :64], same.speed.bottom[0, 64:128])  # words of their own
+    changing = [(0, COST.changed(c_switch=0.25, c_wake=0.5)), (32, COST)]
+    restless = [*policies, Schedule(kappas=(3, 0, 3))]  # of which the latter wakes
+    for free, paid in zip(by_stretch(process, restless, [(0, COST)], 8, 5000, 1),
+                          by_stretch(process, restless, changing, 8, 5000, 1), strict=True):  # fmt: skip
+        assert paid.speed.bottom - free.speed.bottom == pytest.approx(
+            np.array([0.25 * free.tally.flips + 0.5 * free.tally.wakes])
+        )
+    assert free.tally.wakes.sum() > 0
     with pytest.raises(ParameterError, match="no positions"):
         next(by_stretch(Iid(alpha=0.5), policies, [(0, COST)], 8, 100, 1))
 
