@@ -20,7 +20,7 @@ def njit(function: Callable[..., Any], signature: Any = None, checked: bool = Fa
     signature : numba signature, optional
         Compile for these types at once and for no others; needed where an argument is itself a function.
     checked : bool
-        Raise where an index is out of bounds, instead of writing there: for functions that others wrote.
+        An index beyond an array raises; for code that is not ours.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def njit(function: Callable[..., Any], signature: Any = None, checked: bool = Fa
 
     from simspec.kernels.shelf import keep
 
-    dispatcher: Any = keep(numba.njit(nogil=True, error_model="numpy", boundscheck=checked)(function))
+    dispatcher: Any = keep(numba.njit(nogil=True, error_model="numpy", boundscheck=checked or None)(function))
     if signature is not None:
         dispatcher.compile(signature)
         dispatcher.disable_compile()
