@@ -1,10 +1,12 @@
 """simspec league on the user's own: a log, a figure, a scenario; and what it refuses."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from simspec.advice import own_league
 from simspec.advice.own_league import INDEPENDENT, ONE_FIGURE, STILL
 from simspec.cli.main import main
 
@@ -93,7 +95,24 @@ def test_where_a_process_ends_is_said(capsys):
 def test_rounds_behind_a_figure_are_said(tmp_path, capsys):
     path = tmp_path / "one.csv"
     path.write_text("kappa,accepted\n4,2\n")
-    assert "; 1 round; " in answer_of(capsys, str(path))
+    assert "; 1 round; " in " ".join(answer_of(capsys, str(path)).split())
+
+
+def test_processes_that_explain_a_log_about_as_well_are_played_too():
+    """By BIC: within six of the named one, of another kind of memory, and no worse at explaining."""
+
+    def fitted(name, bic, wants):
+        return SimpleNamespace(name=name, bic=bic, model=SimpleNamespace(wants=wants))
+
+    named = fitted("named", 100.0, "requests")
+    others = [fitted("far", 106.1, "order"), fitted("near", 105.9, "order"), fitted("nearer", 101.0, "requests"),
+              fitted("fails", 101.0, "nothing")]  # fmt: skip
+    fits = SimpleNamespace(
+        best=named, fits=[*others, named], checks={"fails": SimpleNamespace(adequate=False)}, adequate=True
+    )
+    assert [fit.name for fit in own_league._worth_a_look(fits)] == ["named", "near"]
+    fits.fits = [others[0], named]
+    assert own_league._worth_a_look(fits) == [named]
 
 
 def test_the_processes_of_a_scenario(tmp_path, capsys):
