@@ -32,9 +32,9 @@ def readme(found: dict[str, pd.DataFrame], league: str, note: dict[str, Any]) ->
         The seed, and the commit of the source tree that played each part.
     """
     rows = {name: records(table) for name, table in found.items()}
-    made = paragraph(f"""Made by `{COMMAND} results/control`, seed {note["seed"]}, commit {_commits(note["commits"])}.  Each table stands
-        beside this page as a Parquet file with every digit.  β = .1 is the price of a draft, prices are in plain target
-        steps.""")
+    made = paragraph(f"""Made by `{COMMAND} results/control`, seed {note["seed"]}, commit
+        {_commits(note["commits"])}.  Each table stands beside this page as a Parquet file with every digit.  β = .1 is
+        the price of a draft, prices are in plain target steps.""")
     parts = [HEADING, "", made, ""]
     parts += _losses(rows["losses"])
     parts += _regret(rows["slopes"])
