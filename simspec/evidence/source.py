@@ -46,7 +46,7 @@ WARNINGS = {
     "KAPPA_UNKNOWN": "the draft length is not in this shape",
     "MIXED_DRAFTERS": "several drafters took part; their counts are kept apart",
     "MULTI_ENGINE_POOLING": "several engines were added up; a difference between them does not show in the pool",
-    "NON_STATIONARY": "the acceptance rate moves along the file more than chance allows",
+    "NON_STATIONARY": "the acceptance rate moves along the file more than chance allows; simspec drift FILE says where",
     "NO_COUNTS": "the shape prints means without counts: they cannot be pooled",
     "NO_DRAFTS_IN_WINDOW": "lines of windows without a draft (nan) were skipped",
     "NO_DRAFT_FIELDS": "entries without draft fields: speculation was off, not 0",

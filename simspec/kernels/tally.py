@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple, overload
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 SUMS = ("n", "accepted", "accepted_sq", "rejected", "accepted_rejected", "zero", "drafted", "tokens")
 """Per lane: rounds, ΣA, ΣA², rounds with a rejection, ΣA over those, rounds with A = 0, Σ drafts, Σ emitted tokens."""
+
+BY_LANE = ("flips", "wakes", "made", "asked", "steps")
+"""What else a tally has by lane, beside the sums; joined and added up like them."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,8 @@ class Tally:
     kappa : int
         Draft length asked for.
     sums : int64 array (lanes, 8)
-        Totals per lane in chunk order, columns as in `SUMS`.  A lane is a chain of rounds, or one generation.
+        Totals per lane in chunk order, columns as in `SUMS`.  A lane is a chain of rounds, or one generation; of
+        requests that are served together see `together`.
     histogram : int64 array (kappa + 1, kappa + 1)
         ``histogram[drafted, accepted]`` = number of rounds.
     flips : int64 array (lanes,)
@@ -75,6 +79,25 @@ class AtMarks(NamedTuple):
     flips: np.ndarray
     wakes: np.ndarray
     discarded: np.ndarray
+
+
+def together(tally: Tally, batch: int) -> Tally:
+    """A tally of lanes as one of batches of neighbouring lanes, which are not independent; the last may be smaller.
+
+    Examples
+    --------
+    >>> lanes = Tally(1, np.ones((5, len(SUMS)), np.int64), np.eye(2, dtype=np.int64), flips=np.arange(5))
+    >>> own = together(lanes, 2)
+    >>> own.column("n").tolist(), own.flips.tolist()
+    ([2, 2, 1], [1, 5, 4])
+    """
+
+    def added(name: str) -> np.ndarray:
+        own: np.ndarray = getattr(tally, name)
+        return np.asarray(np.add.reduceat(own, np.arange(0, len(own), batch), axis=0)) if len(own) else own
+
+    by_batch: dict[str, Any] = {name: added(name) for name in ("sums", *BY_LANE)}
+    return replace(tally, **by_batch)
 
 
 class Folded(Sequence[Tally]):

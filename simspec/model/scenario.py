@@ -338,6 +338,9 @@ class Scenario:
                 told = f'method = "{self.method}" knows no round after another, and {simulation.policy.type} chooses κ'
                 raise ParameterError("method", f'{told}; allowed with this policy: "simulate"')
             return (simulation.policy.longest,)
+        if simulation.serving.batch > 1 and self.method != "simulate":
+            told = f'method = "{self.method}" plays no requests together'
+            raise ParameterError("method", f'{told}; allowed with serving.batch > 1: "simulate"')
         if simulation.chained:
             return self.kappas_of(simulation.process, asked)
         if self.method == "multinomial":

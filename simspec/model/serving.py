@@ -106,7 +106,7 @@ class Serving(Model):
         matter = {key for policy in policies for key in self.under(policy).identity()}
         for key in self.identity():
             if key not in matter:
-                told = f"{key} = {getattr(self, key):g} has no effect on policy {policies[0].type}"
+                told = f"{key} = {_said(getattr(self, key))} has no effect on policy {policies[0].type}"
                 raise ParameterError(key, f"{told}; allowed: a policy that chooses κ, or no {key}").under("serving")
 
     def check_process(self, process: Process) -> None:
@@ -120,7 +120,7 @@ class Serving(Model):
             raise ParameterError("stale_factor", f"{told}; allowed: {allowed}").under("serving")
 
     def __str__(self) -> str:
-        return ", ".join(f"{key} = {value:g}" for key, value in self.identity().items())
+        return ", ".join(f"{key} = {_said(value)}" for key, value in self.identity().items())
 
     @staticmethod
     def of_row(row: Mapping[str, Any]) -> Serving:
@@ -133,6 +133,11 @@ class Serving(Model):
         """
         usual = {key: field.default for key, field in Serving.model_fields.items()}
         return Serving(**{key: type(own)(row.get(f"serving_{key}", own)) for key, own in usual.items()})
+
+
+def _said(value: float) -> str:
+    """As a scenario file has it."""
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}"
 
 
 NORMAL = Serving()

@@ -49,7 +49,12 @@ class Simulation:
     @property
     def fresh(self) -> bool:
         """Whether windows are counted as independent units, one run of the longest draft holding every κ."""
-        return self.chained and self.process.unit == "window" and not self.policy.adapts
+        return self.chained and self.process.unit == "window" and not self.steered
+
+    @property
+    def steered(self) -> bool:
+        """Whether rounds are played one after another in the general loop: κ may change, or a batch is in lock step."""
+        return self.policy.adapts or self.serving.batch > 1
 
     def rounds(self, kappa: int) -> Rounds:
         """How a round of the scheme goes on this process.
@@ -69,6 +74,8 @@ class Simulation:
     def check(self, kappas: Sequence[int], costs: Sequence[Cost]) -> None:
         """Raise `ParameterError` unless every round of the scheme can be played and priced; chains are checked by κ."""
         self.serving.check(self.policy)
+        if self.serving.batch > 1:
+            self._check_batch(costs)
         if self.policy.adapts:
             self._check_policy(costs)
         if self.chained:
@@ -84,6 +91,23 @@ class Simulation:
                     raise error.under("cost") from None
                 own = error.key not in ("kappa", "process", "process.type", "scheme")
                 raise error.under("scheme") if own else error from None
+
+    def _check_batch(self, costs: Sequence[Cost]) -> None:
+        """Raise `ParameterError` unless requests of this process can be served together at a price."""
+        told = f"batch = {self.serving.batch} serves"
+        if not self.chained:
+            raise ParameterError("serving.batch", f"{told} chains, and {self.scheme.type} is none; allowed: batch = 1")
+        if isinstance(self.process, Trace):
+            raise ParameterError("serving.batch", f"{told} requests that are drawn; allowed with a trace: batch = 1")
+        if self.serving.shares_kappa and self.policy.by_position:
+            told = f"policy {self.policy.type} goes by the output position of one request"
+            raise ParameterError("serving.shares", f"{told}; allowed: shares = false, or batch = 1")
+        for cost in costs:
+            unpriced = ("c_wake",) if self.serving.shares_kappa else ("c_switch", "c_wake")
+            for key in unpriced if self.policy.adapts else ():
+                if getattr(cost, key):
+                    told = f"cost.{key} = {getattr(cost, key):g} has no price in a step of a batch"
+                    raise ParameterError(f"cost.{key}", f"{told}; allowed with batch > 1: 0")
 
     def _check_policy(self, costs: Sequence[Cost]) -> None:
         """Raise `ParameterError` unless κ can change between the rounds of this process, and each κ has a price."""

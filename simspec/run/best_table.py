@@ -133,7 +133,7 @@ def policy_names(records: Sequence[dict[str, Any]]) -> list[str]:
         differ = {key: v for key, v in parameters.items() if any(p.get(key) != v for p in others) and key != "cost"}
         label = record.get("policy_label") or " ".join([kind, *_short_all(differ)])
         told = _short_all(Serving.of_row(record).identity())
-        names.append("" if kind == "fixed" else " ".join([label, *told]))
+        names.append(" ".join([*([] if kind == "fixed" else [label]), *told]))
     return names
 
 

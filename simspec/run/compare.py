@@ -124,7 +124,8 @@ class Matching:
         plain = (self.points["scheme"] == "chain") & (self.points["scheme_parameters"] == "{}")  # priced by its sums
         paid = (self.points[list(CHANGES)] > 0.0).any(axis=1)  # which the sums do not hold, where κ changes
         paid &= (self.points["policy"] != "fixed") | (policies is not None)
-        self._by_kind = ~plain | (self.points["cost_tables"] != "{}") | paid
+        together = self.points["serving_batch"] > 1  # priced by steps
+        self._by_kind = ~plain | (self.points["cost_tables"] != "{}") | paid | together
         self.frames: list[dict[str, Any]] = []
         self.pairs: list[dict[str, Any]] = []
         self.plans: list[tuple[stats.Moments, stats.Moments, NDArray[np.int64]]] = []

@@ -17,10 +17,11 @@ import numpy as np
 from simspec.kernels import lower
 from simspec.kernels.draw import draw_runs
 from simspec.kernels.forms import Form, FreshRow, Steps
+from simspec.kernels.forms import Policy as PolicyForm
 from simspec.kernels.jit import DISABLED
 from simspec.kernels.lower_schemes import KindTally, SchemeForm, join_kinds, scheme_form, tally_of
 from simspec.kernels.lower_steered import steered_form
-from simspec.kernels.tally import Folded, Tally
+from simspec.kernels.tally import BY_LANE, Folded, Tally, together
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import ParameterError, Process, SimspecError, Simulation, Trace
 from simspec.run.layout import Layout, layout
@@ -62,7 +63,8 @@ class Job:
             return trace_layout(self.process, self.windows, max(self.kappas))
         if self.simulation.fresh:
             return layout(self.process, self.windows, self.kappas, LANES // 2)
-        return layout(self.process, self.windows, self.kappas, rounds_only=not self.simulation.chained)
+        together = self.simulation.serving.batch
+        return layout(self.process, self.windows, self.kappas, rounds_only=not self.simulation.chained, batch=together)
 
     @property
     def keys(self) -> np.ndarray:
@@ -103,8 +105,8 @@ def play(job: Job, chunks: Iterable[int]) -> Sequence[Tally]:
         return Folded(draw_runs(form_of(job.process, longest), job.keys, job.windows, longest)[None, :], job.kappas)
     if not job.simulation.chained:
         return [_play_scheme(job, kappa, list(chunks)) for kappa in job.kappas]
-    if job.simulation.policy.adapts:
-        return [_play_policy(job, list(chunks))]
+    if job.simulation.steered:
+        return [_play_policy(job, kappa, list(chunks)) for kappa in job.kappas]
     runs = _play_once(job, form_of(job.process, max(job.kappas)), list(chunks))
     if runs is not None:
         return Folded(runs, job.kappas)
@@ -118,13 +120,16 @@ def _play_scheme(job: Job, kappa: int, chunks: list[int]) -> KindTally:
     return tally_of(form.kinds, np.concatenate(played), kappa)
 
 
-def _play_policy(job: Job, chunks: list[int]) -> Tally:
-    """Rounds between which a policy chooses κ; the tally is called by the longest one that it may choose."""
-    plan, policy = job.layout, job.simulation.policy
-    rows = steered_form_of(job.process, policy.longest)
-    steer, first = steering(job.process, policy, job.simulation.serving)
+def _play_policy(job: Job, kappa: int, chunks: list[int]) -> Tally:
+    """Rounds of the general loop: a policy chooses κ, at most ``kappa``, or requests are served together at one."""
+    plan, policy, serving = job.layout, job.simulation.policy, job.simulation.serving
+    rows = steered_form_of(job.process, kappa)
+    steer, first = PolicyForm(lowest=kappa, highest=kappa, serving=serving), kappa
+    if policy.adapts:
+        steer, first = steering(job.process, policy, serving)
     played = [players().play(rows, job.keys, c, plan.lanes_of(c), plan.length, first, steer) for c in chunks]
-    return replace(join(played), kappa=policy.longest)
+    tally = replace(join(played), kappa=kappa)
+    return together(tally, serving.batch) if serving.batch > 1 else tally
 
 
 def _play_once(job: Job, form: Form, chunks: list[int]) -> np.ndarray | None:
@@ -167,7 +172,7 @@ def join(parts: Sequence[Tally]) -> Tally:
     if kinds:
         return join_kinds(kinds)
     histogram = np.sum([t.histogram for t in parts], axis=0)
-    by_lane = {name: np.concatenate([getattr(t, name) for t in parts]) for name in ("flips", "wakes", "made", "asked")}
+    by_lane = {name: np.concatenate([getattr(t, name) for t in parts]) for name in BY_LANE}
     return Tally(parts[0].kappa, np.concatenate([t.sums for t in parts]), histogram, **by_lane)
 
 

@@ -52,7 +52,12 @@ class Layout:
 
 
 def layout(
-    process: Process, windows: int, kappas: Sequence[int], fewest: int = FEWEST_LANES, rounds_only: bool = False
+    process: Process,
+    windows: int,
+    kappas: Sequence[int],
+    fewest: int = FEWEST_LANES,
+    rounds_only: bool = False,
+    batch: int = 1,
 ) -> Layout:
     """Cut ``windows`` rounds per κ into lanes, rounding up.
 
@@ -61,7 +66,8 @@ def layout(
     rounds are random: their number is planned so that every κ gets at least ``windows`` rounds but for odds below 1e-9,
     and what was run is reported.  Fresh windows need no lanes for their error: a chunk plays the rounds of its 64 lanes
     as one, and ``fewest`` may be small.  With ``rounds_only`` lanes play rounds whatever the process: a scheme's lane
-    begins anywhere in a generation, as often as rounds do.
+    begins anywhere in a generation, as often as rounds do.  Of lanes that are served together, ``batch`` at a time,
+    there are whole batches, and as many of these as of lanes otherwise.
 
     Examples
     --------
@@ -71,12 +77,18 @@ def layout(
     >>> layout(Iid(alpha=0.7), 1000, [4])
     Layout(lanes=250, rounds=4, generations=0)
     """
+    fewest *= batch
     if process.unit == "generation" and not rounds_only:
-        wanted = _generations(process, windows, max(kappas))
+        wanted = max(_generations(process, windows, max(kappas)), fewest if batch > 1 else 0)
         each = _share(wanted, USUAL_GENERATIONS, fewest)
-        return Layout(-(-wanted // each), 0, each)
+        return Layout(_whole(-(-wanted // each), batch), 0, each)
     rounds = _share(windows, USUAL_ROUNDS, fewest)
-    return Layout(max(fewest, -(-windows // rounds)), rounds)
+    return Layout(_whole(max(fewest, -(-windows // rounds)), batch), rounds)
+
+
+def _whole(lanes: int, batch: int) -> int:
+    """At least so many lanes in whole batches."""
+    return -(-lanes // batch) * batch
 
 
 def _share(wanted: int, usual: int, fewest: int) -> int:

@@ -39,8 +39,9 @@ CHUNKS = _schema(
         (
             "lane",
             pa.int16(),
-            "lane in the chunk: one chain of rounds, or one generation, the independent unit; -1: the whole chunk, "
-            "whose windows are independent (their law is in the counts)",
+            "lane in the chunk: one chain of rounds, or one generation, the independent unit; the first lane of a "
+            "batch that is served together; -1: the whole chunk, whose windows are independent (their law is in the "
+            "counts)",
         ),
         ("n", pa.int64(), "rounds played by the lane, or in the chunk"),
         ("sum_accepted", pa.int64(), "Σ A, accepted drafts"),
@@ -93,6 +94,8 @@ ESTIMATES = _schema(
         ("policy", _WORD, "who chooses κ: fixed, heuristic, rolling, …"),
         ("policy_parameters", _WORD, "all parameters of the policy as canonical JSON; {} for a fixed κ"),
         ("policy_label", _WORD, "the label given to the policy in the scenario"),
+        ("serving_batch", pa.int16(), "requests that are served together, in lock step; 1 where nothing was said"),
+        ("serving_shares", pa.bool_(), "whether the requests of a batch have one κ; else each chooses its own"),
         ("serving_delay", pa.int16(), "rounds that news take to reach the policy; 0 where nothing was said"),
         ("serving_stale_rounds", pa.int16(), "rounds in which a drafter is stale that was off"),
         ("serving_stale_factor", pa.float64(), "acceptance of its drafts then, as a factor; 1 where nothing was said"),
@@ -146,6 +149,10 @@ ESTIMATES = _schema(
         ("loss_exact", pa.float64(), "what is lost by the exact route; null where there is none"),
         *_with_interval("mean_round_cost", "E[cost] of one round, in plain target steps"),
         *_with_interval("speedup", "S = E[tokens]/E[cost], throughput against one plain target step"),
+        *_with_interval(
+            "straggling",
+            "share of the time of a request that it waits for others of its batch, 1 − E[own cost]/E[cost of the step]",
+        ),
         ("speedup_exact", pa.float64(), "S by the exact route; null where the process has none"),
         ("round_cost_p50", pa.float64(), "median cost of one round"),
         ("round_cost_p95", pa.float64(), "95% quantile of the cost of one round"),

@@ -62,11 +62,13 @@ class SimulationResult:
 
     def __repr__(self) -> str:
         rows, scheme, steered = [], self.job.simulation.scheme, self.job.simulation.policy.adapts
+        together = self.job.simulation.serving.batch > 1
         for row in self._table.to_pylist():
             rows.append(
                 [
                     f"mean {row['mean_drafted']:.2f}" if steered else f"{row['kappa']}",
                     *(with_interval(row, key) for key in ("speedup", "mean_tokens", "p_zero_accepted", "p_full")),
+                    *([with_interval(row, "straggling")] if together else []),
                     *([] if scheme.lossless else [lost(row, False)]),
                     *([] if steered else [_mark(row)]),
                 ]
@@ -75,11 +77,14 @@ class SimulationResult:
         how = _HOW[self.job.method].format(rounds=first["rounds"], seed=self.job.seed)
         head = f"{self.job.simulation}; {self.cost}; {how}"
         level = "" if self.job.method == "exact" else f" [{self.level:.0%}]"
-        header = ["κ", f"speed-up{level}", "E[tokens]", "P(A=0)", "P(A=κ)", *([] if scheme.lossless else ["loses"])]
+        header = ["κ", f"speed-up{level}", "E[tokens]", "P(A=0)", "P(A=κ)", *(["waits"] if together else [])]
+        header += [] if scheme.lossless else ["loses"]
         header += [] if steered else [""]
         notes = [] if scheme.lossless else [why_lossy(first)]
         if steered:
             notes.append(f"another κ than in the round before in {first['flips_per_1000']:.0f} of 1,000 rounds")
+        if together:
+            notes.append("waits: share of the time of a request that others of its batch take longer")
         notes += [*scheme.notes, *exact_notes(scheme, self.job.process, self.kappa_star)]
         return "\n".join([head, "", table(header, rows), *map(wrapped, notes)])
 

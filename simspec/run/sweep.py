@@ -130,7 +130,7 @@ def _sample(job: Job) -> tuple[float, float]:
     tallies = play(small, [0])
     spent = time.perf_counter() - began
     done = sum(t.total("n") for t in tallies)
-    units = tallies[0].sums.shape[0] * max(1, small.layout.generations) * len(tallies)
+    units = small.layout.lanes_of(0) * max(1, small.layout.generations) * len(tallies)
     return done / units, spent / done
 
 

@@ -84,7 +84,7 @@ class Block:
             return (kappas[-1] + 1) * len(self.costs), len(kappas), "laws", self.fresh, scheme, kappas, *priced
         job, shape = self.job, self.runs.shape if self.fresh else self.tallies[0].sums.shape
         kinds = tuple(t.kinds for t in self.tallies if isinstance(t, KindTally))
-        chosen = job.simulation.policy.adapts, job.simulation.scheme, kinds
+        chosen = job.simulation.policy.adapts, job.simulation.serving.batch, job.simulation.scheme, kinds
         same = (shape, self.fresh, job.kappas, job.windows, self.level, id(self.costs), *chosen)
         return max(shape), len(job.kappas), *same
 
@@ -151,7 +151,7 @@ def chunk_table(blocks: Sequence[Block]) -> pa.Table:
         sums = _totals(slab)
         many, kappas, units, _ = sums.shape
         rows = many * kappas * units
-        unit = np.arange(units)
+        unit = np.arange(units) * slab[0].job.simulation.serving.batch
         chunk, lane = (unit, WHOLE_CHUNK + 0 * unit) if slab[0].fresh else (unit // LANES, unit % LANES)
         ids = out.codes("simulation_id", (block.job.simulation.id for block in slab))
         flat = sums.reshape(rows, len(SUMS))
@@ -339,7 +339,7 @@ def _numbers(values: Iterable[object]) -> NDArray[np.float64]:
 
 def _exact_speedups(slab: Sequence[Block]) -> NDArray[np.float64]:
     job, costs = slab[0].job, slab[0].costs
-    if job.simulation.policy.adapts:  # no route knows the law of the rounds of any policy
+    if job.simulation.steered:  # no route knows the law of the rounds of any policy, nor of the steps of a batch
         return np.full((len(slab), len(costs), len(job.kappas)), np.nan)
     if job.simulation.chained:
         return exact_speedups([block.job.process for block in slab], job.kappas, slab[0].prices)

@@ -19,6 +19,7 @@ from simspec.kernels.lower_schemes import KindTally
 from simspec.kernels.tally import SUMS, Tally
 from simspec.model import Cost
 from simspec.stats.intervals import Floats, Ratio, effective_trials, proportion, ratio
+from simspec.stats.kinds import Kinds
 from simspec.stats.prices import Prices
 
 Ints = NDArray[np.int64]
@@ -53,6 +54,8 @@ class Counts:
     flips, wakes : int64 array (…, κ, units), optional
         Rounds of each unit that asked for another κ than the round before, and that drafted in a request whose last
         round had κ = 0; None where κ never changes.
+    steps : int64 array (…, κ, units, 2(longest + 1)), optional
+        Rounds of each unit by the step of their batch, 2·largest + rejected; None where requests are served alone.
     """
 
     kappas: tuple[int, ...]
@@ -66,6 +69,7 @@ class Counts:
     steps_of: Callable[[int], int] = int
     flips: Ints | None = None
     wakes: Ints | None = None
+    steps: Ints | None = None
 
     @staticmethod
     def of(tallies: Sequence[Tally], fresh: bool) -> Counts:
@@ -83,9 +87,10 @@ class Counts:
         kinds = None if many.kinds is None else replace(many.kinds, by_unit=many.kinds.by_unit[lead])
         weight = many.weight[(*lead, 0)]
         rounds = many.rounds[lead]
-        flips, wakes = (None if own is None else own[lead] for own in (many.flips, many.wakes))
+        more: dict[str, Any] = {name: getattr(many, name) for name in ("flips", "wakes", "steps")}
         own = many.kappas, many.sums[lead], weight, many.drafted, many.accepted, rounds, fresh
-        return Counts(*own, kinds, flips=flips, wakes=wakes)
+        more = {name: array[lead] for name, array in more.items() if array is not None}
+        return Counts(*own, kinds, **more)
 
     @staticmethod
     def stack(simulations: Sequence[Sequence[Tally]], fresh: bool) -> Counts:
@@ -102,6 +107,8 @@ class Counts:
         changes = all(t.flips.size for own in simulations for t in own)
         turns = [np.stack([[getattr(t, name) for t in own] for own in simulations])[:, None] for name in _TURNS]
         own = Counts(kappas, sums, one, drafted, accepted, rounds, fresh)
+        if all(t.steps.size for own in simulations for t in own):
+            own = replace(own, steps=_steps(simulations))
         return replace(own, flips=turns[0], wakes=turns[1]) if changes else own
 
     @staticmethod
@@ -157,9 +164,26 @@ class Counts:
             )
         return self.kinds.costs(price)
 
+    def step_costs(self, price: Prices) -> Floats:
+        """Cost of each kind of step of a batch, 2·largest + rejected, (…, 1, steps)."""
+        both = price.base[..., None] + price.c_r[..., None, None] * np.array([0.0, 1.0])
+        return np.asarray(both.reshape(*both.shape[:-2], 1, -1))
+
     def cost_by_unit(self, cost: Cost | Prices) -> Floats:
         """Cost of the rounds of each unit in plain target steps, (…, κ, units); (…, costs, κ, units) of `Prices`."""
         price = cost if isinstance(cost, Prices) else Prices.of(cost, self.longest)
+        if self.steps is None:
+            return self.own_cost_by_unit(price)
+        return np.asarray((self.steps @ self.step_costs(price)[..., None])[..., 0] + self.change_costs(price))
+
+    def waits_by_unit(self, price: Prices) -> Floats:
+        """What the rounds of each unit cost beyond their own price, since others of the batch take longer."""
+        if self.steps is None:
+            return np.zeros((1, 1))
+        return np.asarray(self.cost_by_unit(price) - self.own_cost_by_unit(price))
+
+    def own_cost_by_unit(self, price: Prices) -> Floats:
+        """The same where no round waits for others."""
         if self.kinds is not None:
             return np.asarray((self.kinds.by_unit @ self.kinds.costs(price)[..., None])[..., 0])
         n, drafted = self.by_unit("n"), self.by_unit("drafted")
@@ -296,6 +320,16 @@ def round_sums(drafted: Ints, accepted: Ints) -> Ints:
     return np.stack([columns[name] for name in SUMS], axis=-1).astype(np.int64)
 
 
+def _steps(simulations: Sequence[Sequence[Tally]]) -> Ints:
+    """Rounds by unit and step of simulations, (simulations, 1, κ, units, 2(longest + 1)), padded."""
+    longest = max(t.kappa for t in simulations[0])
+    out = np.zeros((len(simulations), 1, len(simulations[0]), len(simulations[0][0].steps), longest + 1, 2), np.int64)
+    for j, own in enumerate(simulations):
+        for i, tally in enumerate(own):
+            out[j, 0, i, :, : tally.kappa + 1] = tally.steps
+    return out.reshape(*out.shape[:-2], -1)
+
+
 def _cells(simulations: Sequence[Sequence[Tally]]) -> tuple[Ints, Ints, Ints]:
     """Kinds of rounds of some simulations as (κ, cells), twice, and (simulations, 1, κ, cells); padded with none."""
     kinds = [np.nonzero(sum(t.histogram for t in same)) for same in zip(*simulations, strict=True)]
@@ -307,68 +341,6 @@ def _cells(simulations: Sequence[Sequence[Tally]]) -> tuple[Ints, Ints, Ints]:
         for j, own in enumerate(simulations):
             rounds[j, 0, i, : len(drafted)] = own[i].histogram[drafted, accepted]
     return places[0], places[1], rounds
-
-
-@dataclass(frozen=True)
-class Kinds:
-    """Rounds of a scheme by kind: what `simspec.model.rounds.RoundKind` says of each, (κ, kinds), padded.
-
-    Attributes
-    ----------
-    drafted, accepted, steps, beside, rejected, tokens, waits, lost : int64 array (κ, kinds)
-    many : int64 array (κ,)
-        Kinds before the padding.
-    by_unit : int64 array (…, κ, units, kinds)
-        Rounds of each unit; 0 in the padding.
-    """
-
-    drafted: Ints
-    accepted: Ints
-    steps: Ints
-    beside: Ints
-    rejected: Ints
-    tokens: Ints
-    waits: Ints
-    lost: Ints
-    many: Ints
-    by_unit: Ints
-
-    @staticmethod
-    def of(simulations: Sequence[Sequence[Any]]) -> Kinds:
-        """Those of simulations that play the same scheme on the same process: kinds are the same in all of them."""
-        most = max(len(own.kinds) for own in simulations[0])
-        names = ("drafted", "accepted", "steps", "beside", "rejected", "tokens", "waits", "lost")
-        columns = {name: np.zeros((len(simulations[0]), most), np.int64) for name in names}
-        columns["tokens"] += 1  # of the padding too: a cost is divided by it
-        for i, own in enumerate(simulations[0]):
-            for name, column in columns.items():
-                column[i, : len(own.kinds)] = [getattr(kind, name) for kind in own.kinds]
-        units = simulations[0][0].counts.shape[0]
-        by_unit = np.zeros((len(simulations), 1, len(simulations[0]), units, most), np.int64)
-        for j, tallies in enumerate(simulations):
-            for i, own in enumerate(tallies):
-                by_unit[j, 0, i, :, : len(own.kinds)] = own.counts
-        many = np.array([len(own.kinds) for own in simulations[0]])
-        return Kinds(**columns, many=many, by_unit=by_unit)
-
-    def possible(self, which: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """By κ, whether some kind of round is such; the padding is none."""
-        return np.asarray((which & (np.arange(which.shape[1]) < self.many[:, None])).any(axis=1))
-
-    @property
-    def longest(self) -> int:
-        """The largest index at which a price is asked for."""
-        return int(max(self.drafted.max(), self.steps.max(), self.beside.max()))
-
-    @property
-    def lost_by_unit(self) -> Floats:
-        """Emitted tokens of each unit that count as lost, (…, κ, units)."""
-        return np.asarray((self.by_unit @ self.lost[..., None])[..., 0], np.float64)
-
-    def costs(self, price: Prices) -> Floats:
-        """Cost of a round of each kind, (…, κ, kinds)."""
-        both = np.maximum(price.verify[..., self.drafted], price.draft[..., self.beside])
-        return np.asarray(price.draft[..., self.steps] + both * self.waits + price.c_r[..., None, None] * self.rejected)
 
 
 @dataclass(frozen=True)

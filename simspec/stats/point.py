@@ -115,7 +115,14 @@ def priced_estimates(counts: Counts, cost: Cost | Prices, level: float) -> dict[
     _put(out, "mean_round_cost", spent.value, np.maximum(t * spent.error, c_r * rare.rejection), 0.0, np.inf)
     spare = _spare(speed, spent, rare, c_r)
     _put(out, "speedup", speed.value, np.maximum(t * speed.error, spare), 0.0, np.inf)
-    by_round = round_quantiles(counts.cell_costs(price), counts.cell_tokens, counts.rounds)
+    waits = counts.waits_by_unit(price)
+    waiting = ratio(np.broadcast_to(waits, by_unit.shape), by_unit, counts.weight)
+    _put(out, "straggling", waiting.value, t * waiting.error if waits.any() else np.zeros(()), 0.0, 1.0)
+    if counts.steps is None:
+        by_round = round_quantiles(counts.cell_costs(price), counts.cell_tokens, counts.rounds)
+    else:  # a round takes as long as its step; which tokens it had then is not counted
+        steps = counts.steps.sum(axis=-2)
+        by_round = round_quantiles(counts.step_costs(price), np.full(steps.shape[-1], np.nan), steps)
     changed = counts.change_costs(price).sum(axis=-1) > 0.0  # by round it is not counted which of them paid for it
     out.update({name: np.where(changed, np.nan, value) for name, value in by_round.items()})
     if counts.fresh:  # a unit is a round
@@ -129,7 +136,7 @@ def priced_estimates(counts: Counts, cost: Cost | Prices, level: float) -> dict[
     return out
 
 
-def round_quantiles(spent: Floats, tokens: NDArray[np.int64], rounds: NDArray[Any]) -> dict[str, Any]:
+def round_quantiles(spent: Floats, tokens: NDArray[Any], rounds: NDArray[Any]) -> dict[str, Any]:
     """Cost of one round, and over its own tokens: what a user sees between two bursts.
 
     ``spent`` is the cost of the kinds of rounds (…, κ, cells), ``tokens`` what they emit (κ, cells), ``rounds`` how

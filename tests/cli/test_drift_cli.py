@@ -60,6 +60,7 @@ def test_steady_log_and_requests(tmp_path, capsys):
     out = words(capsys)
     assert "acceptance does not change along the log as far as 4,000 rounds tell: α = 0." in out
     assert "requests are taken in the order of the file" in out
+    assert "in the middle would have been told" in out
 
 
 def test_requests_bear_their_names(tmp_path):

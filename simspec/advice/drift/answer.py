@@ -14,6 +14,7 @@ from simspec.evidence.changes.blocks import Blocks, blocks_of
 from simspec.evidence.changes.course import Course, course_of, course_of_lines
 from simspec.evidence.changes.detect import DETECTORS, Change, changes_in, detector_named
 from simspec.evidence.changes.stretches import Stretch, stretches_of
+from simspec.evidence.changes.unseen import least_fall
 from simspec.evidence.costs.round_costs import CostGrid, RoundCosts
 from simspec.evidence.kappa_seen import which_kappa
 from simspec.evidence.observed import Observed
@@ -44,6 +45,8 @@ class DriftAnswer:
     level : float
     worth : Worth, str or None
         The best κ of each stretch, where costs were given; or why there is none.
+    unseen : float or None
+        Where nothing changes: the least fall of α in the middle of the log that would have been told; None: no fall.
     """
 
     source: Source
@@ -55,6 +58,7 @@ class DriftAnswer:
     detector: str
     level: float
     worth: Worth | str | None = None
+    unseen: float | None = None
 
     @property
     def kappas(self) -> tuple[tuple[float, ...], ...]:
@@ -146,7 +150,8 @@ def drift(
     stretches = stretches_of(course, blocks, changes, level)
     parts = tuple(part_of(course, own) for own in stretches)
     worth = None if grid is None else worth_of(parts, grid, seed)
-    return DriftAnswer(source, course, blocks, changes, stretches, parts, detector, level, worth)
+    unseen = None if changes else least_fall(course, blocks, chosen)
+    return DriftAnswer(source, course, blocks, changes, stretches, parts, detector, level, worth, unseen)
 
 
 def _source(files: tuple[str | Path, ...], options: Options) -> Source:

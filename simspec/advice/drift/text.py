@@ -41,7 +41,7 @@ def _headline(own: DriftAnswer) -> str:
         low, high = only.interval
         return wrapped(
             f"acceptance does not change along the log as far as {rounds} tell: α = {only.alpha:.3f} "
-            f"[{low:.3f}, {high:.3f}] of the drafts examined; {_kappa(own, 0)}"
+            f"[{low:.3f}, {high:.3f}] of the drafts examined; {_kappa(own, 0)}.  {_unseen(own)}"
         )
     lines = []
     for i, change in enumerate(own.changes[:_SAID]):
@@ -55,6 +55,12 @@ def _headline(own: DriftAnswer) -> str:
     if len(own.changes) > _SAID:
         lines.append(f"{plural(len(own.changes), 'change')} in {rounds}: all of them are in the table")
     return "\n".join(map(wrapped, lines))
+
+
+def _unseen(own: DriftAnswer) -> str:
+    if own.unseen is None:
+        return "The log is too short or too uneven to tell of any fall in its middle"
+    return f"A fall by {own.unseen:.3f} in the middle would have been told, a smaller one perhaps not"
 
 
 def _rate(own: DriftAnswer, stretch: Stretch) -> float:
@@ -228,6 +234,7 @@ def to_dict(own: DriftAnswer) -> dict[str, Any]:
         "design_effect": own.blocks.design,
         "kappa_from": None if runs is None else [_at(own, first) | {"kappa": kappa} for first, kappa in runs],
         "changes": changes,
+        "least_fall_told": own.unseen,
         "stretches": [_stretch(own, i) for i in range(len(own.stretches))],
         "worth": {**vars(own.worth), "gain": own.worth.gain} if isinstance(own.worth, Worth) else None,
         "reasons": {"worth": own.worth} if isinstance(own.worth, str) else {},

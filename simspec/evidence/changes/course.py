@@ -69,6 +69,11 @@ class Course:
     names: tuple[str, ...] | None = None
     begins: tuple[tuple[str, int], ...] | None = None
 
+    @property
+    def blurred(self) -> bool:
+        """Whether a change may lie inside a unit."""
+        return self.unit != REQUEST and float(self.rounds.max()) > 1.0
+
     def round_at(self, unit: int) -> int:
         """Number, from 1, of the first round of a unit."""
         return int(self.rounds[:unit].sum()) + 1

@@ -66,7 +66,7 @@ class Change:
     unit : int
         First unit behind it.
     low, high : int
-        Interval of ``unit``, if it came at once.
+        Interval of ``unit``, if it came at once; a unit wider on either side where a change may lie inside one.
     told : int
         Units that were seen when the detector told.
     """
@@ -145,6 +145,19 @@ def changes_in(
     )
 
 
+def tells(values: Floats, detector: Detector) -> bool:
+    """Whether a detector tells of a change anywhere; ``values`` in standard deviations.
+
+    Examples
+    --------
+    >>> tells(np.tile([1.0, -1.0], 50), detector_named("adwin"))
+    False
+    >>> tells(np.repeat([1.0, -1.0], 50), detector_named("adwin"))
+    True
+    """
+    return _told(detector.scaled(values), 0, detector) is not None
+
+
 def _told(values: Floats, begin: int, detector: Detector) -> int | None:
     """Blocks that were seen when a detector told, which begins with block ``begin``; None if it never does."""
     own = detector.start()
@@ -174,7 +187,10 @@ def _placed(course: Course, blocks: Blocks, lo: int, hi: int, told: int, level: 
     gained = np.divide(square, apart, out=np.zeros_like(square), where=apart > 0)  # twice the logarithm of a likelihood
     best = int(np.argmax(gained))
     near = np.flatnonzero(gained >= gained[best] + 2.0 * math.log1p(-math.sqrt(level)))
-    return Change(first + int(at[best]), first + int(at[near[0]]), first + int(at[near[-1]]), told)
+    low, high = first + int(at[near[0]]), first + int(at[near[-1]])
+    if course.blurred:
+        low, high = low - 1, min(high + 1, len(course.rounds) - 1)
+    return Change(first + int(at[best]), low, high, told)
 
 
 def _river() -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import io
 import re
 from abc import abstractmethod
@@ -71,6 +72,7 @@ class Body(io.RawIOBase):
     def __init__(self, text: Text, own: Header, place: Place) -> None:
         super().__init__()
         self._pieces = self._filtered(text, own, place)
+        self._context = contextvars.copy_context()  # pyarrow reads in a thread, which knows nobody who listens
         self._rest = b""
         self.repeated = 0
 
@@ -95,7 +97,7 @@ class Body(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         while not self._rest:
-            piece = next(self._pieces, None)
+            piece = self._context.run(next, self._pieces, None)
             if piece is None:
                 return 0
             self._rest = piece

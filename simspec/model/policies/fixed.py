@@ -49,6 +49,10 @@ class Schedule(Policy):
     kappas: tuple[Length, ...] = Field(min_length=1, description="κ by tokens out")
 
     @property
+    def by_position(self) -> bool:
+        return True
+
+    @property
     def begins(self) -> int:
         return self.kappas[0]
 
@@ -112,6 +116,10 @@ class BatchTable(Policy):
         if len(found) > 1:
             raise ParameterError("table", f"table has {len(found)} entries for a batch of {batch}; allowed: one")
         return found[0] if found else 0
+
+    @property
+    def by_position(self) -> bool:
+        return True
 
     @property
     def begins(self) -> int:

@@ -52,6 +52,10 @@ class Optimal(Planned):
 
     type: Literal["optimal"] = "optimal"
 
+    @property
+    def by_position(self) -> bool:
+        return True
+
     def check_process(self, process: Process) -> None:
         if not isinstance(process, Drift):
             told = f"policy optimal needs rates by output position, and {process.type} has none"

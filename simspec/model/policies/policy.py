@@ -39,6 +39,11 @@ class Policy(Model):
         return False
 
     @property
+    def by_position(self) -> bool:
+        """Whether κ follows from the output position of a request, which requests served together do not share."""
+        return False
+
+    @property
     def begins(self) -> int:
         """κ of the first round."""
         raise NotImplementedError
