@@ -1,10 +1,10 @@
 """simspec: Monte Carlo simulation of speculative decoding, with the exact answer beside every number.
 
-The public face is `exact`, `simulate`, `sweep`, `validate`, `read`, `compare`, `trace`, `solve`, `phase`,
-`sample_tokens`, `write_report`; from an engine's log to a decision `fit`, `fit_processes`, `drift`, `costs`, `explain`,
-`recommend`, `export`, `ab`, `convert`, `gate_trips`, `plan_tree`; the acceptance processes, `Cost`, `RowProcess` with
-`register_process` for a process of your own, `Scheme` with `register_scheme` and `exact_law` for a way to draft, and
-`OwnPolicy` with `register_policy` for who chooses κ.
+The public face is `exact`, `simulate`, `sweep`, `league`, `regret`, `validate`, `read`, `compare`, `trace`, `solve`,
+`phase`, `sample_tokens`, `write_report`; from an engine's log to a decision `fit`, `fit_processes`, `drift`, `costs`,
+`explain`, `recommend`, `export`, `ab`, `convert`, `gate_trips`, `plan_tree`; the acceptance processes, `Cost`,
+`RowProcess` with `register_process` for a process of your own, `Scheme` with `register_scheme` and `exact_law` for a
+way to draft, and `OwnPolicy` with `register_policy` for who chooses κ.
 Everything is imported when first used, so that ``import simspec`` is immediate.
 """
 
@@ -22,7 +22,19 @@ if TYPE_CHECKING:
     from simspec.advice.gate import gate_trips
     from simspec.advice.recommend.answer import recommend
     from simspec.advice.trees.plan import plan_tree
-    from simspec.api import compare, exact, read, simulate, solve, sweep, trace, validate, write_report
+    from simspec.api import (
+        compare,
+        exact,
+        league,
+        read,
+        regret,
+        simulate,
+        solve,
+        sweep,
+        trace,
+        validate,
+        write_report,
+    )
     from simspec.evidence.costs.sweep import costs
     from simspec.evidence.recognise import fit
     from simspec.evidence.rounds.processes import fit_processes
@@ -96,6 +108,7 @@ __all__ = [
     "fit",
     "fit_processes",
     "gate_trips",
+    "league",
     "phase",
     "plan_tree",
     "read",
@@ -103,6 +116,7 @@ __all__ = [
     "register_policy",
     "register_process",
     "register_scheme",
+    "regret",
     "sample_tokens",
     "simulate",
     "solve",
@@ -112,7 +126,9 @@ __all__ = [
     "write_report",
 ]
 
-_FUNCTIONS = ("compare", "exact", "read", "simulate", "solve", "sweep", "trace", "validate", "write_report")
+_FUNCTIONS = (
+    "compare", "exact", "league", "read", "regret", "simulate", "solve", "sweep", "trace", "validate", "write_report",
+)  # fmt: skip
 _ELSEWHERE = {
     "SchemeLaw": "simspec.theory.scheme_means",
     "exact_law": "simspec.theory.own_laws",

@@ -11,7 +11,7 @@ from simspec.evidence.observed import REQUEST, Observed
 from simspec.evidence.rounds.fits import RoundFit
 from simspec.evidence.rounds.processes import ProcessFits, fit_processes, rounds_of
 from simspec.evidence.source import Source, Unknown
-from simspec.model import BetaMixture, DiscreteMixture, Iid, ParameterError, Process, Scenario, Survival
+from simspec.model import BetaMixture, Cost, DiscreteMixture, Iid, ParameterError, Process, Scenario, Survival
 from simspec.run.surroundings import Surrounding
 
 CLOSE = 6.0
@@ -38,11 +38,14 @@ class OwnSurroundings:
     longest : int
         Longest draft that suggests itself.
     notes : tuple of str
+    cost : Cost or None
+        Prices that a scenario gives.
     """
 
     where: dict[str, Surrounding]
     longest: int
     notes: tuple[str, ...]
+    cost: Cost | None = None
 
 
 def of_process(process: Process, name: str = "yours") -> OwnSurroundings:
@@ -59,14 +62,18 @@ def of_scenario(path: str | Path) -> OwnSurroundings:
     ParameterError, ScenarioError
         The file cannot be read, or holds too many.
     """
-    simulations = Scenario.from_toml(path).simulations()
-    processes = list(dict.fromkeys(own.process for own, _ in simulations))
+    scenario = Scenario.from_toml(path)
+    processes = list({own.process_id: own.process for own, _ in scenario.simulations()}.values())
     if len(processes) > MOST:
         raise ParameterError("process", f"{path} has {len(processes)} processes; allowed: {MOST}")
-    names = [own.label or str(own) for own in processes]
+    costs = list(scenario.costs()) if scenario.cost else []
+    if len(costs) > 1:
+        raise ParameterError("cost", f"{path} has {len(costs)} costs; allowed: one, or --draft-cost and the like")
+    numbered = [own.label or f"{own.type} {i + 1}" for i, own in enumerate(processes)]
+    names = [processes[0].label or "yours"] if len(processes) == 1 else numbered
     where = {name: Surrounding(own, str(own)) for name, own in zip(names, processes, strict=True)}
     still = all(own.unit == "window" for own in processes)
-    return OwnSurroundings(where, 8, (INDEPENDENT,) if still else ())
+    return OwnSurroundings(where, 8, (INDEPENDENT,) if still else (), costs[0] if costs else None)
 
 
 def of_acceptance(own: Acceptance) -> OwnSurroundings:

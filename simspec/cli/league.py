@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from simspec.cli.acceptance_options import FIGURES, acceptance_from, add_acceptance
 from simspec.cli.common import add_json, add_quiet, add_threads, number, positive, whole
-from simspec.cli.cost_options import add_costs, costs_from
+from simspec.cli.cost_options import COSTS, add_costs, costs_from
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,8 +53,12 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     add_costs(costs)
     for flag, key, text in CHANGES:
         costs.add_argument(
-            flag, dest=key, type=number, default=0.0, metavar="COST", help=f"{text}, in plain target steps; default 0"
+            flag, dest=key, type=number, default=None, metavar="COST", help=f"{text}, in plain target steps; default 0"
         )
+    own.add_argument(
+        "--delay", type=whole, default=0, metavar="N",
+        help="rounds that news take to reach a controller (asynchronous scheduling); default 0",
+    )  # fmt: skip
     own.add_argument(
         "--kappa-max", type=positive, default=None, metavar="N",
         help="longest draft of all controllers (largest num_speculative_tokens, --draft-max), up to 32; default: twice "
@@ -78,6 +82,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 def do(args: argparse.Namespace) -> int:
     """Play and print."""
     from simspec.cli.common import print_json, threads_of
+    from simspec.model.serving import Serving
     from simspec.run.league import DEFAULT_WINDOWS, LONGEST, league
     from simspec.run.league_text import answer
     from simspec.run.progress import Progress
@@ -89,16 +94,17 @@ def do(args: argparse.Namespace) -> int:
     with Progress(quiet=args.quiet) as progress:
         own = _own(args, progress)
         longest = args.kappa_max or (LONGEST if own is None else own.longest)
-        cost = _cost(args, longest)
+        cost, said = _cost(args, longest, own)
         where = None if own is None else own.where
-        found = league(cost, windows, args.seed, args.level, threads, where, longest, progress)
+        serving = Serving(delay=args.delay)
+        found = league(cost, windows, args.seed, args.level, threads, where, longest, progress, serving)
         if path is not None:
             _draw(path, found, own, progress)
-    notes = () if own is None else own.notes
+    notes = (() if own is None else own.notes) + said
     if args.json:
         print_json({"answer": answer(found), "cost": cost.identity(), "windows": windows, "seed": args.seed,
-                    "level": args.level, "longest": longest, "surroundings": found.where, "notes": notes,
-                    "places": found.records()})  # fmt: skip
+                    "level": args.level, "longest": longest, "serving": serving.identity(),
+                    "surroundings": found.where, "notes": notes, "places": found.records()})  # fmt: skip
     else:
         print(found)
         print(*(wrapped(note, "", "  ") for note in notes), sep="\n", end="\n" if notes else "")
@@ -127,10 +133,22 @@ def _draw(path: Path, found: League, own: OwnSurroundings | None, progress: Prog
     progress.note(f"{picture(curves, path)} shows regret over time{'' if name is None else f' of {name}'}")
 
 
-def _cost(args: argparse.Namespace, longest: int) -> Cost:
-    """Prices of rounds up to the longest draft, and of changes of κ."""
-    cost = costs_from(args).at().cost(longest)
-    return cost.changed(**{key: getattr(args, key) for _, key, _ in CHANGES})
+def _cost(args: argparse.Namespace, longest: int, own: OwnSurroundings | None) -> tuple[Cost, tuple[str, ...]]:
+    """Prices of rounds up to the longest draft and of changes of κ, and what to say of them.
+
+    Those of a scenario hold where no option says anything of costs.
+    """
+    changes = {key: getattr(args, key) for _, key, _ in CHANGES if getattr(args, key) is not None}
+    given = args.costs is not None or any(getattr(args, key) is not None for _, key, _, _ in COSTS)
+    if own is not None and own.cost is not None and not given:
+        return own.cost.changed(**changes), ()
+    costs = costs_from(args).at()
+    said = (
+        (f"round costs of {args.costs} are extrapolated beyond what it holds",) if costs.extrapolated(longest) else ()
+    )
+    if not given:
+        said = (f"{costs.origin}",)
+    return costs.cost(longest).changed(**changes), said
 
 
 def _own(args: argparse.Namespace, progress: Progress) -> OwnSurroundings | None:

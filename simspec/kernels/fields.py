@@ -5,9 +5,9 @@ from simspec.kernels.words import LANES
 KEEP, CARRY, ALONG, DRAWN = 0, 1, 2, 3
 """What the next row is: the same one; the one that follows from the outcome; one further for each emitted token; one
 drawn by the outcome."""
-FIXED, HEURISTIC, OWN, RULE = 0, 1, 2, 3
+FIXED, HEURISTIC, OWN, RULE, FORESEES = 0, 1, 2, 3, 4
 """What the next κ is: the same; up after a full round and down after another; what a user's function says; what a
-function of `simspec.kernels.policies` says."""
+function of `simspec.kernels.policies` says; by a table over the run that the round will have."""
 (
     ROW, RUN, DRAFT, DRAFTED, ACCEPTED, FULL, PLACE, HOME, LENGTH, POSITION, HITS, EXAMINED, LAST, FLIPS, WAKES, OFF,
     SINCE, STALE,

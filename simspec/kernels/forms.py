@@ -268,6 +268,8 @@ class Policy:
         Whether a κ out of bounds is an error, instead of being moved to the nearest bound.
     serving : Serving
         Under which conditions it runs.
+    foresees : bool
+        Whether ``figures`` are κ by the run of the coming round, the last for all longer ones.
     """
 
     up: int = 0
@@ -282,3 +284,4 @@ class Policy:
     random: bool = False
     strict: bool = False
     serving: Serving = NORMAL
+    foresees: bool = False

@@ -44,6 +44,7 @@ class Lane:
     def _forget(self) -> None:
         """The first κ, and the state of a policy at its start."""
         self.kappa = self.last = self.first_kappa
+        self.began = False
         self.news = list[tuple[int, int, int]]()
         if self.policy is None:
             return
@@ -91,8 +92,10 @@ class Lane:
     def play_round(self, needed: int | None = None, left: int | None = None) -> int:
         """One window; returns the accepted length A."""
         word, longest = next(self.words), self.longest
-        drafted = self.kappa if needed is None else min(self.kappa, needed)
         run = self._urn_run(word) if isinstance(self.form, Urn) else run_of(word, self._thresholds(longest))
+        if self.policy is not None and self.policy.foresees:
+            self._foresee(self.policy.figures, run if needed is None else min(run, needed))
+        drafted = self.kappa if needed is None else min(self.kappa, needed)
         accepted = min(run, drafted)
         self._enter(drafted, accepted, accepted + 1 if left is None else min(accepted + 1, left))
         full = accepted == drafted
@@ -120,6 +123,12 @@ class Lane:
             if len(self.news) > self.policy.serving.delay:
                 self._choose(self.policy, *self.news.pop(0))
         return accepted
+
+    def _foresee(self, lengths: np.ndarray, run: int) -> None:
+        """κ of this round by the run that it will have; the first one is no flip."""
+        self.kappa = int(lengths[min(run, len(lengths) - 1)])
+        self.last = self.last if self.began else self.kappa
+        self.began = True
 
     def _thresholds(self, longest: int) -> np.ndarray:
         if isinstance(self.form, FreshRow):  # the general loop compares 32 bits

@@ -19,7 +19,9 @@ from simspec.kernels.fields import (
     FIELDS,
     FIXED,
     FLIPS,
+    FORESEES,
     FULL,
+    HEURISTIC,
     HOME,
     LAST,
     LENGTH,
@@ -61,8 +63,10 @@ from simspec.kernels.serving import (
     SHARES,
     STALE_ROUNDS,
     choose_late,
-    count_turns,
+    count_flips,
+    count_wakes,
     draw_stale,
+    foresee,
     grow_stale,
     recall,
     wait,
@@ -110,8 +114,8 @@ def play_rounds(
     truncate : int
         Whether the last drafts of a request are cut to what is still needed.
     kappa, policy, numbers
-        First κ; `FIXED`, `HEURISTIC`, `OWN` or `RULE`; (change after a full round, after another, lowest, highest,
-        whether κ and state outlive a request, whether the rule is random, whether a κ out of bounds ends play).
+        First κ; `FIXED`, `HEURISTIC`, `OWN`, `RULE` or `FORESEES`; (change after a full round, after another, lowest,
+        highest, whether κ and state outlive a request, whether the rule is random, whether a κ beyond them ends play).
     own, rule
         A user's pass, and one of `simspec.kernels.policies`.
     figures, initial : float64
@@ -148,6 +152,11 @@ def play_rounds(
     words = np.zeros(LANES, np.uint64)
     delay, stale = np.int64(serving[DELAY]), serving[STALE_ROUNDS]
     past, told = np.zeros((delay, TOLD, LANES), np.int32), np.zeros((TOLD, LANES), np.int32)
+    asks, asked, drafted = lanes[DRAFT:DRAFTED], lanes[LAST:FLIPS], lanes[DRAFTED:ACCEPTED]
+    accepted, full = lanes[ACCEPTED:FULL], lanes[FULL:PLACE]
+    if delay > 0:
+        asked, drafted, accepted, full = told[0], told[1], told[2], told[3]
+    rests = min(kappa, numbers[2]) <= 0
     batch, shares = np.int64(serving[BATCH]), serving[SHARES] != 0
     heard, spoken = np.zeros((1 + TOLD, LANES), np.int32), np.zeros(LANES, np.uint64)
     mark = 0
@@ -175,12 +184,16 @@ def play_rounds(
             draw_stale(lanes, levels, used, rows, serving[FRESH])
         else:
             draw_rows(lanes, levels, used, rows)
+        if policy == FORESEES:
+            foresee(lanes, figures, cut)
         judge(lanes, cut)
         count(lanes, width, seen)
         if batch > 1:
             count_steps(lanes, batch, nowhere, steps)
         if policy != FIXED:
-            count_turns(lanes)
+            count_flips(lanes)
+            if rests:
+                count_wakes(lanes)
             if stale > 0:
                 grow_stale(lanes, stale)
             if cut:
@@ -193,12 +206,11 @@ def play_rounds(
             draw_next(keys, chunk, played, lanes, moves, moves.shape[0] // rows.shape[0])
         if urn.size > 0:
             learn(lanes)
-        if policy != FIXED:
-            asked, drafted = lanes[LAST:FLIPS], lanes[DRAFTED:ACCEPTED]
-            accepted, full = lanes[ACCEPTED:FULL], lanes[FULL:PLACE]
+        if policy == HEURISTIC and delay == 0 and not shares:
+            choose(lanes, numbers[0], numbers[1], numbers[2], numbers[3])
+        elif policy != FIXED and policy != FORESEES:
             if delay > 0:
                 recall(lanes, delay, played, past, told)
-                asked, drafted, accepted, full = told[0], told[1], told[2], told[3]
             if numbers[5] != 0:
                 draw_words(keys, chunk, played, words)
             if shares:
@@ -208,9 +220,9 @@ def play_rounds(
                     return -(played + 1)
             else:
                 if policy == OWN:
-                    own(lanes[DRAFT:DRAFTED], accepted, full, memory)
+                    own(asks, accepted, full, memory)
                 elif policy == RULE:
-                    rule(lanes[DRAFT:DRAFTED], asked, drafted, accepted, full, memory, figures, words)
+                    rule(asks, asked, drafted, accepted, full, memory, figures, words)
                 if delay > 0:
                     wait(lanes, delay, kappa, initial, memory)
                 if policy == OWN and numbers[6] != 0 and out_of_bounds(lanes, nowhere, numbers[2], numbers[3]):

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from simspec.kernels.forms import Policy as PolicyForm
+from simspec.kernels.lower_foresight import foreseen_lengths
 from simspec.model import ParameterError
 from simspec.model.policies import (
     BatchTable,
     Exp3,
     Exp3Spec,
+    Foresight,
     Gate,
     Goodput,
     Heuristic,
@@ -227,6 +229,13 @@ def _exp3_spec(policy: Exp3Spec) -> PolicyForm:
     return _form(policy, "losses", figures, np.array([*[0.0] * (2 + arms), 1.0]), random=True)
 
 
+def _foresight(policy: Foresight) -> PolicyForm:
+    if policy.speed is None:
+        raise ParameterError("speed", "speed is missing; allowed: the worth of time, in tokens per plain target step")
+    lengths = foreseen_lengths(policy.highest, policy.lowest, prices(policy), policy.speed)
+    return PolicyForm(lowest=policy.lowest, highest=policy.highest, figures=lengths, initial=np.zeros(1), foresees=True)
+
+
 def _gate(policy: Gate) -> PolicyForm:
     probe, trial = policy.probe or 0, policy.trial or policy.rounds
     figures = np.array([policy.rounds, policy.least, probe, trial, policy.first, policy.of == "length"], float)
@@ -271,5 +280,6 @@ _LOWERINGS: dict[type[Policy], Callable[[Any], PolicyForm]] = {
     Exp3: _exp3,
     Exp3Spec: _exp3_spec,
     Thompson: _thompson,
+    Foresight: _foresight,
     Gate: _gate,
 }

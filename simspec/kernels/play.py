@@ -180,7 +180,7 @@ def _loop(
     own = policy_types.no_policy() if chosen.own is None else policy_types.own_policy(chosen.own)
     rule = policy_types.compiled_rule(RULES[chosen.rule])
     kind = fields.OWN if chosen.own is not None else fields.FIXED if policy is None else fields.HEURISTIC
-    kind = fields.RULE if chosen.rule else kind
+    kind = fields.RULE if chosen.rule else fields.FORESEES if chosen.foresees else kind
     numbers = np.array(
         [chosen.up, chosen.down, chosen.lowest, longest, chosen.keeps, chosen.random, chosen.strict], np.int32
     )

@@ -2,7 +2,23 @@
 
 import numpy as np
 
-from simspec.kernels.fields import ACCEPTED, DRAFT, DRAFTED, FLIPS, FULL, LAST, OFF, ROW, RUN, SINCE, STALE, TOLD, WAKES
+from simspec.kernels.fields import (
+    ACCEPTED,
+    DRAFT,
+    DRAFTED,
+    FLIPS,
+    FULL,
+    LAST,
+    LENGTH,
+    OFF,
+    POSITION,
+    ROW,
+    RUN,
+    SINCE,
+    STALE,
+    TOLD,
+    WAKES,
+)
 from simspec.kernels.jit import njit
 from simspec.kernels.vectors import BLOCK, above
 from simspec.kernels.words import LANES
@@ -14,18 +30,36 @@ a drafter is stale that was off, and the rows of a fresh one, behind which those
 
 
 @njit
-def count_turns(lanes):
-    """Flips ask for another κ than the round before; wakes draft in a request whose last round had κ = 0."""
+def count_flips(lanes):
+    """Rounds that ask for another κ than the round before."""
     for lane in range(LANES):
         moved = np.int32(lanes[DRAFT + lane] != lanes[LAST + lane])
         lanes[FLIPS + lane] = np.int32(lanes[FLIPS + lane] + moved)
     for lane in range(LANES):
         lanes[LAST + lane] = lanes[DRAFT + lane]
+
+
+@njit
+def count_wakes(lanes):
+    """Rounds that draft in a request whose last round had κ = 0."""
     for lane in range(LANES):
         woken = np.int32(lanes[OFF + lane] * np.int32(lanes[DRAFTED + lane] > 0))
         lanes[WAKES + lane] = np.int32(lanes[WAKES + lane] + woken)
     for lane in range(LANES):
         lanes[OFF + lane] = np.int32(lanes[DRAFT + lane] == 0)
+
+
+@njit
+def foresee(lanes, lengths, cut):
+    """κ by the run of this round, which is not known to anyone else; the first κ of a request is no flip."""
+    last = np.int32(lengths.size - 1)
+    for lane in range(LANES):
+        run = min(lanes[RUN + lane], last)
+        if cut:
+            run = min(run, np.int32(lanes[LENGTH + lane] - _ONE - lanes[POSITION + lane]))
+        lanes[DRAFT + lane] = np.int32(lengths[run])
+        if lanes[SINCE + lane] == 0:
+            lanes[LAST + lane], lanes[SINCE + lane] = lanes[DRAFT + lane], _ONE
 
 
 @njit

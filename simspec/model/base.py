@@ -38,6 +38,8 @@ ELSEWHERE = {
     "draft_cost": '; did you mean "c_d"?',
     "verify_cost": '; did you mean "c_v"?',
     "rollback_cost": '; did you mean "c_r"?',
+    "switch_cost": '; did you mean "c_switch"?',
+    "wake_cost": '; did you mean "c_wake"?',
 }
 """Words people write where they have no meaning, and where the meaning is."""
 

@@ -99,7 +99,9 @@ class Serving(Model):
 
     def under(self, policy: Policy) -> Serving:
         """What matters to this policy: at a fixed κ no news count, and all have it anyway."""
-        return self if policy.adapts else Serving(batch=self.batch)
+        if not policy.adapts:
+            return Serving(batch=self.batch)
+        return self if policy.listens else self.model_copy(update={"delay": 0, "shares": self.batch == 1})
 
     def check(self, *policies: Policy) -> None:
         """Raise `ParameterError` if a key has no effect under any of the policies."""

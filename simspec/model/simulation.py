@@ -99,8 +99,8 @@ class Simulation:
             raise ParameterError("serving.batch", f"{told} chains, and {self.scheme.type} is none; allowed: batch = 1")
         if isinstance(self.process, Trace):
             raise ParameterError("serving.batch", f"{told} requests that are drawn; allowed with a trace: batch = 1")
-        if self.serving.shares_kappa and self.policy.by_position:
-            told = f"policy {self.policy.type} goes by the output position of one request"
+        if self.serving.shares_kappa and self.policy.of_one_request:
+            told = f"policy {self.policy.type} {self.policy.of_one_request}"
             raise ParameterError("serving.shares", f"{told}; allowed: shares = false, or batch = 1")
         for cost in costs:
             unpriced = ("c_wake",) if self.serving.shares_kappa else ("c_switch", "c_wake")

@@ -17,6 +17,7 @@ from simspec.report.origin import origin
 from simspec.report.page import document, esc, figure, gallery, paragraph, table
 from simspec.report.points import Point, points
 from simspec.report.select import choose, shown, spread
+from simspec.report.steered import steered_section
 from simspec.report.summary import summary
 from simspec.report.systems import systems_section
 from simspec.report.verdicts import alarm, sentences, verdict_section
@@ -102,10 +103,12 @@ def build(data: Dataset) -> str:
         why = f"its {plural(len(data.failed), 'simulation')} failed" if data.failed else "run the scenario again"
         raise DatasetError(f"{data.path}: holds no estimates; {why}")
     judged, counts = _judged(data), data.counts  # what cannot be read is said before anything is drawn
+    fixed = [point for point in held if not point.policy]
     shared = [
-        ("kappa", "Speed-up against κ", kappa_curves(held)),
-        ("correlation", "What the construction of a correlation decides", correlation(held)),
-        ("accepted", "Accepted length against the exact law", accepted_lengths(held, counts)),
+        ("policies", "Who chooses κ", steered_section(held)),
+        ("kappa", "Speed-up against κ", kappa_curves(fixed)),
+        ("correlation", "What the construction of a correlation decides", correlation(fixed)),
+        ("accepted", "Accepted length against the exact law", accepted_lengths(fixed, counts)),
         ("provenance", "Provenance", origin(data.path, data.manifest, held)),
     ]
     if judged is not None:
@@ -143,7 +146,9 @@ def _claims_page(found: Validation, shared: Sequence[Section]) -> str:
 
 
 def kappa_curves(held: Sequence[Point]) -> str:
-    """The κ-curves: what the marks mean, then the figures."""
+    """The κ-curves: what the marks mean, then the figures; nothing where a policy chooses κ everywhere."""
+    if not held:
+        return ""
     chosen = choose(held)
     key = _key(
         ("line", _LINES[held[0].method]), ("ring", "exact"), ("star", "best κ"),
@@ -206,6 +211,8 @@ def correlation(held: Sequence[Point]) -> str:
 
 def accepted_lengths(held: Sequence[Point], counts: pd.DataFrame) -> str:
     """Counted shares of the accepted length against its exact law, at the best κ."""
+    if not held:
+        return ""
     chosen = accepted.lengths(held, counts)
     if not chosen:
         return ""

@@ -152,6 +152,11 @@ class Point:
         return self._with_scheme(self.label) if self.label else self.what
 
     @property
+    def question(self) -> str:
+        """Process and scheme, whoever chooses κ."""
+        return "; ".join(own for own in (self.label or describe(self.kind, self.parameters), self.scheme) if own)
+
+    @property
     def price(self) -> str:
         """The costs that are not at their default; the draft cost always."""
         usual, own, tables = Cost().numbers(), self.cost.numbers(), self.cost.tables()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from simspec.report.page import paragraph, table
 from simspec.report.points import Point
@@ -29,6 +30,8 @@ def summary(points: Sequence[Point]) -> str:
         + ("" if points[0].known else intervals)
         + "Exact values come from closed forms and transfer matrices, never from the simulation."
     )
+    if any(point.policy for point in points):
+        intro += " Where a policy chooses κ there is no best one: its mean stands there, and more under Who chooses κ."
     return paragraph(intro) + "\n" + table(_HEADS, rows, "Best κ per point", words=(0, 1))
 
 
@@ -39,12 +42,16 @@ def _row(point: Point) -> list[str]:
     return [
         f"{point.label} · {point.what}" if point.label else point.what,
         point.price,
-        f"off (best κ {star})" if best["off_is_better"] else f"{star}{note}",
+        f"off (best κ {star})" if best["off_is_better"] else f"{star}{note}" if not point.policy else _mean(best),
         str(exact.kappa_star) if exact else "–",
-        kappa_set(point.indistinguishable),
-        kappa_set([int(row["kappa"]) for row in point.rows if row["within_2pct"]]),
+        "–" if point.policy else kappa_set(point.indistinguishable),
+        "–" if point.policy else kappa_set([int(row["kappa"]) for row in point.rows if row["within_2pct"]]),
         with_interval(best, "speedup"),
         number(exact.speedup(star)) if exact else "–",
         number(best["mean_tokens"]),
         number(best["p_zero_accepted"]),
     ]
+
+
+def _mean(row: dict[str, Any]) -> str:
+    return f"mean {number(row.get('mean_kappa'), 2)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ def best_table(records: list[dict[str, Any]], kinds: dict[str, set[Any]]) -> str
     steered = any(chooses)
     for name, who, row in zip(names, chooses, records, strict=True):
         star = f"{row['kappa_star']}{' (largest run)' if row['at_kappa_max'] else ''}"
-        star = f"mean {row['mean_drafted']:.2f}" if who else star
+        star = f"mean {_mean_kappa(row):.2f}" if who else star
         rows.append(
             [
                 name,
@@ -33,6 +34,7 @@ def best_table(records: list[dict[str, Any]], kinds: dict[str, set[Any]]) -> str
                 "–" if who else kappa_set(row["within_2pct_kappas"]),
                 with_interval(row, "speedup"),
                 number(row["speedup_exact"]),
+                *([_gain(row)] if steered else []),
                 *([f"{row['speedup'] * row['off']:.4f}"] if dear_off else []),
                 number(row["mean_tokens"]),
                 number(row["p_zero_accepted"]),
@@ -47,9 +49,22 @@ def best_table(records: list[dict[str, Any]], kinds: dict[str, set[Any]]) -> str
         "within 2%",
         "speed-up",
         "exact",
+        *(["over best fixed κ"] if steered else []),
     ]
     header += [*(["against off"] if dear_off else []), "E[tokens]", "P(A=0)"]
     return "\n".join([*shared, table(header, rows)])
+
+
+def _mean_kappa(row: dict[str, Any]) -> float:
+    """Mean κ; drafts made, in files of before κ itself was counted."""
+    asked = float(row.get("mean_kappa", math.nan))
+    return float(row["mean_drafted"]) if math.isnan(asked) else asked
+
+
+def _gain(row: dict[str, Any]) -> str:
+    """Speed over that of the best fixed κ, exact, in percent, and half its interval."""
+    loss, high = (float(row.get(name, math.nan)) for name in ("loss_fixed", "loss_fixed_high"))
+    return "–" if math.isnan(loss) else f"{-100 * loss:+.2f}% ± {100 * (high - loss):.2f}"
 
 
 def with_interval(row: dict[str, Any], name: str) -> str:

@@ -14,7 +14,7 @@ from simspec.model import BetaMixture, Cost, DiscreteMixture, Drift, ParameterEr
 from simspec.run.traces import Chances, load
 from simspec.theory.law import FloatArray
 
-FIXED, SCHEDULE, ORACLE = "fixed", "schedule", "oracle"
+FIXED, SCHEDULE, ORACLE, FORESIGHT = "fixed", "schedule", "oracle", "foresight"
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Comparator:
     Attributes
     ----------
     name : str
-        ``"fixed"``, ``"schedule"`` or ``"oracle"``.
+        ``"fixed"``, ``"schedule"``, ``"oracle"`` or ``"foresight"``.
     speedup : float
         Its tokens per cost.
     says : str
@@ -105,6 +105,9 @@ def comparators(process: Process, cost: Cost, longest: int) -> dict[str, Compara
         unit = "request" if process.unit == "generation" else "window"
         told = f"the best κ for the rate of each {unit}, if it were known"
         found.append(Comparator(ORACLE, theory.informed_speedup(process, cost, longest), told))
+    if process.unit == "window":
+        told = "κ by what the coming round accepts, if that were known: the bound of all controllers"
+        found.append(Comparator(FORESIGHT, theory.foresight(process, cost, longest).speedup, told))
     return {own.name: own for own in found}
 
 

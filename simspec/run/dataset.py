@@ -13,6 +13,7 @@ import numpy as np
 
 from simspec.model import DatasetError, ParameterError, Scenario, Scheme
 from simspec.model.cost import CHANGES
+from simspec.model.serving import Serving
 from simspec.run.best_table import PRICES, best_table
 from simspec.run.columns import column, rows_of, values
 from simspec.run.pick import picked
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _KINDS = (*PRICES, "process", "parameters", "scheme", "scheme_parameters")
-
+_OF_BEFORE: dict[str, Any] = {
+    **dict.fromkeys(CHANGES, 0.0),
+    **{f"serving_{key}": field.default for key, field in Serving.model_fields.items()},
+}
+"""Columns that files of before there were such lack, and what they would say."""
 
 _INTERVALS = """\
 intervals at {level:.0%}: the noise of this simulation, not the error of your rates and costs; tied
@@ -305,15 +310,16 @@ def _read_part(file: Path, schema: pa.Schema) -> pa.Table:
         ):
             columns = dict(zip(stored.names, opened.read().columns, strict=True))
             every = [columns.get(field.name, pa.nulls(rows, field.type)) for field in schema]
-            return _with_prices(pa.Table.from_arrays(every, schema=schema), stored.names)
-    return _with_prices(pq.read_table(file, schema=schema), stored.names)
+            return _completed(pa.Table.from_arrays(every, schema=schema), stored.names)
+    return _completed(pq.read_table(file, schema=schema), stored.names)
 
 
-def _with_prices(table: pa.Table, stored: list[str]) -> pa.Table:
-    """A file of before changes of κ had a price says 0 of it."""
+def _completed(table: pa.Table, stored: list[str]) -> pa.Table:
+    """A file of before changes of κ had a price, and policies conditions, says that there were none."""
     for place, field in enumerate(table.schema):
-        if field.name in CHANGES and field.name not in stored:
-            table = table.set_column(place, field, column(np.zeros(table.num_rows), field.type))
+        if field.name in _OF_BEFORE and field.name not in stored:
+            values = np.full(table.num_rows, _OF_BEFORE[field.name])
+            table = table.set_column(place, field, column(values, field.type))
     return table
 
 

@@ -20,12 +20,11 @@ from simspec.kernels.forms import Form, FreshRow, Steps
 from simspec.kernels.forms import Policy as PolicyForm
 from simspec.kernels.jit import DISABLED
 from simspec.kernels.lower_schemes import KindTally, SchemeForm, join_kinds, scheme_form, tally_of
-from simspec.kernels.lower_steered import steered_form
 from simspec.kernels.tally import BY_LANE, Folded, Tally, together
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import ParameterError, Process, SimspecError, Simulation, Trace
 from simspec.run.layout import Layout, layout
-from simspec.run.plans import steering
+from simspec.run.plans import steered_form_of, steering
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
 from simspec.run.traces import trace_form, trace_layout
@@ -154,11 +153,6 @@ def players() -> ModuleType:
 def form_of(process: Process, kappa: int) -> Form:
     """The integer form of a process; a trace is opened here, since kernels know no files."""
     return trace_form(process, kappa) if isinstance(process, Trace) else lower.form(process, kappa)
-
-
-def steered_form_of(process: Process, longest: int) -> Form:
-    """The same where a policy chooses κ: a window has a law when it starts."""
-    return trace_form(process, longest) if isinstance(process, Trace) else steered_form(process, longest)
 
 
 def _play_each(job: Job, form: Form, kappa: int, chunks: list[int]) -> Tally:

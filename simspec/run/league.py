@@ -11,10 +11,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from simspec.model import Cost, ParameterError
+from simspec.model.serving import NORMAL, Serving
 from simspec.run.comparators import FIXED, best_fixed
 from simspec.run.contenders import contenders
 from simspec.run.league_stage import Place, Stage
 from simspec.run.progress import Progress
+from simspec.run.regret import check_alone
 from simspec.run.surroundings import PERIODS, Surrounding, by_turns, surroundings
 
 LONGEST = 8
@@ -35,14 +37,15 @@ class League:
     cost : Cost
     windows, seed, longest : int
     level : float
+    serving : Serving
     """
 
     def __init__(
         self, places: list[Place], where: Mapping[str, str], cost: Cost, windows: int, seed: int, level: float,
-        longest: int,
+        longest: int, serving: Serving = NORMAL,
     ) -> None:  # fmt: skip
         self.places, self.where, self.cost, self.windows = places, dict(where), cost, windows
-        self.seed, self.level, self.longest = seed, level, longest
+        self.seed, self.level, self.longest, self.serving = seed, level, longest, serving
 
     def records(self) -> list[dict[str, object]]:
         """One plain dictionary per place."""
@@ -57,7 +60,7 @@ class League:
 def league(
     cost: Cost | None = None, windows: int = DEFAULT_WINDOWS, seed: int = 1, level: float = 0.95,
     threads: int | None = None, where: Mapping[str, Surrounding] | None = None, longest: int = LONGEST,
-    progress: Progress | None = None,
+    progress: Progress | None = None, serving: Serving = NORMAL,
 ) -> League:  # fmt: skip
     """Play every controller in all surroundings.
 
@@ -81,6 +84,8 @@ def league(
         Longest draft of all controllers and fixed κ, 1 to 32; shorter where a process or the prices end before.
     progress : Progress, optional
         Told what is being done.
+    serving : Serving
+        Under which conditions controllers choose, requests one by one, e.g. news that come late.
 
     Returns
     -------
@@ -99,24 +104,27 @@ def league(
     >>> own["article's loop"] < -0.1 < own["rolling .85"] < 0.0
     True
     """
-    _check(windows, level, longest)
+    _check(windows, seed, level, longest)
+    check_alone(serving)
     cost = Cost(c_d=0.1) if cost is None else cost
     tried = surroundings() if where is None else where
     places = []
     for name, surrounding in tried.items():
         if progress is not None:
             progress.say(f"playing in {name}")
-        places += Stage(name, surrounding, cost, windows, seed, level, longest).places(threads, progress)
+        places += Stage(name, surrounding, cost, windows, seed, level, longest, None, serving).places(threads, progress)
     says = {name: surrounding.says for name, surrounding in tried.items()}
     if where is None:
-        places += _adversary(cost, windows, seed, level, threads, longest, progress)
+        places += _adversary(cost, windows, seed, level, threads, longest, progress, serving)
         says[ADVERSARY] = f"α is .9 and .45 by turns of {PERIODS[0]} to {PERIODS[-1]} tokens: the worst for each one"
-    return League(places, says, cost, windows, seed, level, longest)
+    return League(places, says, cost, windows, seed, level, longest, serving)
 
 
-def _check(windows: int, level: float, longest: int) -> None:
+def _check(windows: int, seed: int, level: float, longest: int) -> None:
     if windows < 1:
         raise ParameterError("windows", f"windows = {windows} is out of range; allowed: windows ≥ 1")
+    if not 0 <= seed < 2**64 - 1:
+        raise ParameterError("seed", f"seed = {seed} is out of range; allowed: 0 ≤ seed < 2⁶⁴ − 1")
     if not 0.0 < level < 1.0:
         raise ParameterError("level", f"level = {level:g} is out of range; allowed: 0 < level < 1")
     if not 1 <= longest <= LONGEST_LIMIT:
@@ -124,7 +132,8 @@ def _check(windows: int, level: float, longest: int) -> None:
 
 
 def _adversary(
-    cost: Cost, windows: int, seed: int, level: float, threads: int | None, longest: int, progress: Progress | None
+    cost: Cost, windows: int, seed: int, level: float, threads: int | None, longest: int, progress: Progress | None,
+    serving: Serving,
 ) -> list[Place]:  # fmt: skip
     """Each controller at the period of two rates that is worst for it.
 
@@ -136,8 +145,8 @@ def _adversary(
             progress.say(f"an adversary tries {period} tokens")
         setting = Surrounding(by_turns(period), "")
         held = {FIXED: best_fixed(setting.process, cost.without_changes(), longest)}
-        look = Stage(ADVERSARY, setting, cost, max(1, windows // 8), seed + 1, level, longest, held)
-        stages[period] = Stage(ADVERSARY, setting, cost, windows, seed, level, longest, held)
+        look = Stage(ADVERSARY, setting, cost, max(1, windows // 8), seed + 1, level, longest, held, serving)
+        stages[period] = Stage(ADVERSARY, setting, cost, windows, seed, level, longest, held, serving)
         for place in look.play(contenders(cost, look.longest), threads):
             worst[place.controller] = min(worst.get(place.controller, (np.inf, 0)), (place.gain, period))
     places = dict[str, Place]()

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from simspec import theory
 from simspec.kernels.tally import Tally
-from simspec.model import Cost, Drift, Process, Simulation, Trace
-from simspec.model.policies import Policy, Schedule
-from simspec.run.comparators import FIXED, Comparator, comparators
+from simspec.model import Cost, Drift, ParameterError, Process, Simulation, Trace
+from simspec.model.policies import Foresight, Policy, Schedule
+from simspec.model.serving import NORMAL, Serving
+from simspec.run.comparators import FIXED, FORESIGHT, Comparator, comparators
 from simspec.run.contenders import contenders
 from simspec.run.engine import Job, run_jobs
 from simspec.run.layout import Layout
@@ -24,8 +25,8 @@ from simspec.stats.counts import Counts
 from simspec.stats.intervals import Ratio, student
 from simspec.stats.point import speedups
 
-KNOWS = {"schedule": "knows α by position", "oracle": "knows the rate"}
-"""Exact speeds that stand beside the controllers."""
+KNOWS = {"schedule": "knows α by position", "oracle": "knows the rate", "foresight": "knows each round"}
+"""What no controller is told, and what it would be worth: exact speeds, but for that of known rounds in some places."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Place:
         Standard error of ``speedup``.
     units : int
         Independent lanes behind it.
+    informed : bool
+        Whether it knows what no controller is told.
     """
 
     surrounding: str
@@ -65,6 +68,7 @@ class Place:
     period: int = 0
     error: float = 0.0
     units: int = 0
+    informed: bool = False
 
     @property
     def exact(self) -> bool:
@@ -116,10 +120,11 @@ class Stage:
 
     def __init__(
         self, name: str, surrounding: Surrounding, cost: Cost, windows: int, seed: int, level: float, longest: int,
-        held: dict[str, Comparator] | None = None,
+        held: dict[str, Comparator] | None = None, serving: Serving = NORMAL,
     ) -> None:  # fmt: skip
         self.name, self.surrounding, self.cost, self.windows, self.seed = name, surrounding, cost, windows, seed
         ends = [end for end in (surrounding.process.longest_draft, cost.longest_draft) if end is not None]
+        self.serving = serving
         self.level, self.longest = level, min([longest, *ends])
         self.held = _held(surrounding, cost.without_changes(), self.longest) if held is None else held
         self.fixed = self.held[FIXED]
@@ -142,11 +147,18 @@ class Stage:
     def places(self, threads: int | None = None, progress: Progress | None = None) -> list[Place]:
         """Every controller's place, and the exact ones."""
         own = contenders(self.cost, self.longest)
-        found = list(self.play(own, threads, progress))
-        for name, other in self.held.items():
-            if name != FIXED:
-                found.append(self._exact(KNOWS[name], other))
-        return found
+        found = list(self.play(own | self._foresight(), threads, progress))
+        found = [replace(place, informed=place.controller not in own) for place in found]
+        return found + [self._exact(KNOWS[name], other) for name, other in self.held.items() if name != FIXED]
+
+    def _foresight(self) -> dict[str, Policy]:
+        """Who knows each round, where that is played and not exact."""
+        policy = Foresight(highest=self.longest, cost=self.cost.without_changes())
+        try:
+            policy.check_process(self.process)
+        except ParameterError:
+            return {}
+        return {} if FORESIGHT in self.held else {KNOWS[FORESIGHT]: policy}
 
     def play(
         self, own: Mapping[str, Policy], threads: int | None = None, progress: Progress | None = None
@@ -163,9 +175,11 @@ class Stage:
         """What each policy played, and its tokens over cost by lane."""
         if self.surrounding.dearer:
             prices = self.surrounding.prices(self.cost)
-            yield from by_stretch(self.process, policies, prices, self.longest, self.windows, self.seed, threads)
+            where = (self.process, policies, prices, self.longest, self.windows, self.seed)
+            yield from by_stretch(*where, threads, self.serving)
             return
-        jobs = [Job(Simulation(self.process, policy=one), (self.longest,), self.windows, self.seed) for one in policies]
+        played = [Simulation(self.process, policy=one, serving=self.serving.under(one)) for one in policies]
+        jobs = [Job(own, (self.longest,), self.windows, self.seed) for own in played]
         for _, (tally,) in run_jobs(jobs, threads, progress):
             yield tally, speedups(Counts.of([tally], fresh=False), self.cost)
 
@@ -189,7 +203,8 @@ class Stage:
         )
 
     def _exact(self, controller: str, other: Comparator) -> Place:
-        return Place(self.name, controller, other.speedup, 0.0, self.fixed.speedup, self.fixed.kappa)
+        speeds = (other.speedup, 0.0, self.fixed.speedup, self.fixed.kappa)
+        return Place(self.name, controller, *speeds, informed=True)
 
 
 def _tokens(process: Process, plan: Layout) -> int:

@@ -75,7 +75,7 @@ def _ahead(found: League, places: list[Place]) -> list[Place]:
 
 def _played(places: list[Place]) -> list[Place]:
     """Those that were played and that change κ; a league of none has only fixed ones."""
-    own = [place for place in places if not place.exact]
+    own = [place for place in places if not place.informed]
     return [place for place in own if place.flips_per_1000 > 0.0] or own
 
 
@@ -106,7 +106,7 @@ def _best(place: Place, cell: object) -> str:
 def _cell(place: Place | None) -> str:
     if place is None:
         return "–"
-    mark = "=" if place.exact else _MARKS[place.verdict]
+    mark = "=" if place.informed else _MARKS[place.verdict]
     return f"{100 * place.gain:+.2f}{mark}" + (f" {place.period:>3}" if place.period else "")
 
 
@@ -125,8 +125,9 @@ def _one_by_one(found: League, where: list[str]) -> list[str]:
 def _row(place: Place) -> list[str]:
     if place.exact:
         return [f"{place.controller} (exact)", f"{100 * place.gain:+.2f}=", f"{place.speedup:.4f}", "", "", ""]
-    gain = f"{100 * place.gain:+.2f} ± {100 * place.gain_half:.2f}{_MARKS[place.verdict]}"
-    pays = place.break_even_switch
+    mark = "=" if place.informed else _MARKS[place.verdict]
+    gain = f"{100 * place.gain:+.2f} ± {100 * place.gain_half:.2f}{mark}"
+    pays = float("nan") if place.informed else place.break_even_switch
     return [
         place.controller, gain, f"{place.speedup:.4f}", f"{place.mean_drafted:.2f}", f"{place.flips_per_1000:.0f}",
         "" if pays != pays else number(pays, 3),
@@ -142,8 +143,9 @@ def _assumed(found: League) -> list[str]:
     told = [
         "* beats the best fixed κ, which nobody knows beforehand, taken by itself; ~ cannot be told from it at "
         f"{found.level:.0%} (intervals are at most ±{100 * widest:.2f})"
-        + ("; = exact, knows what no controller is told." if any(place.exact for place in found.places) else "."),
-        f"{found.cost}; κ from 1 to {found.longest}; {found.windows:,} rounds each, seed {found.seed}.",
+        + ("; = knows what no controller is told." if any(place.informed for place in found.places) else "."),
+        f"{found.cost}; κ from 1 to {found.longest}; {found.windows:,} rounds each, seed {found.seed}"
+        + (f"; {found.serving}." if found.serving.identity() else "."),
         *(f"{name}: {says}." for name, says in found.where.items()),
     ]
     if any(place.period for place in found.places):

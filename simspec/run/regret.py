@@ -17,9 +17,10 @@ from simspec import theory
 from simspec.kernels.words import LANES
 from simspec.model import Cost, ParameterError, Process, Simulation, Trace
 from simspec.model.policies import Policy, Schedule
+from simspec.model.serving import NORMAL, Serving
 from simspec.run.comparators import FIXED, Comparator, comparators
-from simspec.run.engine import Job, players, steered_form_of
-from simspec.run.plans import steering
+from simspec.run.engine import Job, players
+from simspec.run.plans import steered_form_of, steering
 from simspec.stats.controlled import controlled
 from simspec.stats.intervals import ratio, student
 from simspec.text import table
@@ -62,7 +63,8 @@ class RegretCurve:
         Rounds and tokens of a lane at the marks; means.
     against : dict of str to Against
         ``"fixed"``: the best fixed κ; ``"schedule"``: the best plan by output position; ``"oracle"``: who knows the
-        rate of each request or window.  The latter two where they have a meaning.
+        rate of each request or window; ``"foresight"``: who knows what the coming round accepts.  The latter three
+        where they have a meaning.
     level : float
         Confidence level of the bands.
     """
@@ -151,7 +153,7 @@ class RegretCurve:
 
 def regret(
     process: Process, policy: Policy, cost: Cost, marks: Sequence[int], seed: int = 1, chunks: int = 1,
-    level: float = 0.95,
+    level: float = 0.95, serving: Serving = NORMAL,
 ) -> RegretCurve:  # fmt: skip
     """Regret of a controller over time, against the best fixed κ and against those who know more.
 
@@ -175,6 +177,8 @@ def regret(
         Of 64 lanes each; of a dense trace all requests are played, one lane each.
     level : float
         Confidence level of the bands.
+    serving : Serving
+        Under which conditions the controller chooses, requests one by one.
 
     Returns
     -------
@@ -183,7 +187,7 @@ def regret(
     Raises
     ------
     ParameterError
-        The marks do not ascend, or no policy can play the process.
+        The marks do not ascend, no policy can play the process, or requests are served in batches.
 
     Examples
     --------
@@ -205,9 +209,10 @@ def regret(
     if not len(at) or at[0] < 1 or (np.diff(at) < 1).any() or at[-1] > ROUNDS_LIMIT:
         raise ParameterError("marks", f"marks = {list(marks)[:8]} do not ascend; allowed: 1 ≤ … ≤ {ROUNDS_LIMIT}")
     policy = policy.told((cost,))
-    Simulation(process, policy=policy).check((policy.longest,), [cost])
+    check_alone(serving)
+    Simulation(process, policy=policy, serving=serving).check((policy.longest,), [cost])
     held = comparators(process, cost.without_changes(), policy.longest)
-    own = _played(process, policy, cost, at, seed, chunks)
+    own = _played(process, policy, cost, at, seed, chunks, serving)
     still = _played(process, Schedule(kappas=(held[FIXED].kappa,)), cost, at, seed, chunks)
     ones = np.ones_like(own.cost)
     control = ratio(still.loss(held[FIXED].speedup), ones)
@@ -232,10 +237,20 @@ class _Played:
         return self.cost - self.tokens / speed
 
 
-def _played(process: Process, policy: Policy, cost: Cost, at: npt.NDArray[np.int64], seed: int, chunks: int) -> _Played:
+def check_alone(serving: Serving) -> None:
+    """Raise `ParameterError` if requests are served together: a step of a batch has another price."""
+    if serving.batch > 1:
+        told = f"batch = {serving.batch} is not priced here"
+        raise ParameterError("batch", f"{told}; allowed: 1 (batches: [serving] in a scenario)").under("serving")
+
+
+def _played(
+    process: Process, policy: Policy, cost: Cost, at: npt.NDArray[np.int64], seed: int, chunks: int,
+    serving: Serving = NORMAL,
+) -> _Played:  # fmt: skip
     """All lanes under one policy, priced."""
     job = Job(Simulation(process, policy=policy), (policy.longest,), 1, seed)
-    rows, (steer, first) = steered_form_of(process, policy.longest), steering(process, policy)
+    rows, (steer, first) = steered_form_of(process, policy.longest), steering(process, policy, serving)
     tokens, price = _of_rounds(process, cost, policy.longest)
     lanes = [LANES] * chunks
     if isinstance(process, Trace):

@@ -136,6 +136,21 @@ ESTIMATES = _schema(
             pa.float64(),
             "rounds in 1,000 that draft in a request whose last round had κ = 0; 0 if fixed",
         ),
+        *_with_interval(
+            "mean_kappa", "mean κ over rounds, as asked for: the end of a request may cut a draft; κ itself if fixed"
+        ),
+        ("sd_kappa", pa.float64(), "standard deviation of κ over rounds; 0 if fixed"),
+        ("share_off", pa.float64(), "share of the rounds with κ = 0"),
+        ("kappa_fixed", pa.float64(), "best fixed κ up to 64, exact; null where not known, and where κ is fixed"),
+        ("best_fixed", pa.float64(), "S at that κ, exact"),
+        ("share_best", pa.float64(), "share of the rounds at that κ; the others probe, wander, or know better"),
+        *_with_interval("loss_fixed", "1 - speedup / best_fixed: what is lost against the best fixed κ; below 0: won"),
+        (
+            "best_schedule",
+            pa.float64(),
+            "S of the best κ by output position, exact, where rates are known by position; changes of κ are free",
+        ),
+        *_with_interval("loss_schedule", "1 - speedup / best_schedule"),
         ("mean_steps", pa.float64(), "draft steps per round: drafts of a chain, levels of a tree"),
         ("mean_wasted", pa.float64(), "drafted tokens per round that are not emitted"),
         ("tokens_p05", pa.float64(), "5% quantile of the tokens of one round, A + 1"),

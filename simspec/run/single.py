@@ -66,7 +66,7 @@ class SimulationResult:
         for row in self._table.to_pylist():
             rows.append(
                 [
-                    f"mean {row['mean_drafted']:.2f}" if steered else f"{row['kappa']}",
+                    f"mean {row['mean_kappa']:.2f}" if steered else f"{row['kappa']}",
                     *(with_interval(row, key) for key in ("speedup", "mean_tokens", "p_zero_accepted", "p_full")),
                     *([with_interval(row, "straggling")] if together else []),
                     *([] if scheme.lossless else [lost(row, False)]),
@@ -82,11 +82,32 @@ class SimulationResult:
         header += [] if steered else [""]
         notes = [] if scheme.lossless else [why_lossy(first)]
         if steered:
-            notes.append(f"another κ than in the round before in {first['flips_per_1000']:.0f} of 1,000 rounds")
+            notes += steered_notes(first)
         if together:
             notes.append("waits: share of the time of a request that others of its batch take longer")
         notes += [*scheme.notes, *exact_notes(scheme, self.job.process, self.kappa_star)]
         return "\n".join([head, "", table(header, rows), *map(wrapped, notes)])
+
+
+def steered_notes(row: dict[str, Any]) -> list[str]:
+    """What a policy did, and how far from the best fixed κ it is, where that is known.
+
+    Examples
+    --------
+    >>> row = {"flips_per_1000": 612.3, "wakes_per_1000": 0.0, "share_off": 0.0, "loss_fixed": -0.01, "best_fixed": 2.0}
+    >>> for note in steered_notes(row | {"kappa_fixed": 4.0}):
+    ...     print(note)
+    another κ than in the round before in 612 of 1,000 rounds
+    1.00% faster than the best fixed κ = 4, whose exact speed-up is 2.0000
+    """
+    notes = [f"another κ than in the round before in {row['flips_per_1000']:.0f} of 1,000 rounds"]
+    if row["share_off"] > 0.0:
+        notes.append(f"κ = 0 in {row['share_off']:.1%} of the rounds, woken in {row['wakes_per_1000']:.1f} of 1,000")
+    if row["loss_fixed"] is not None:
+        way = "slower" if row["loss_fixed"] > 0.0 else "faster"
+        best = f"the best fixed κ = {row['kappa_fixed']:.0f}, whose exact speed-up is {row['best_fixed']:.4f}"
+        notes.append(f"{abs(row['loss_fixed']):.2%} {way} than {best}")
+    return notes
 
 
 def _mark(row: dict[str, float]) -> str:

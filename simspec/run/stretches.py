@@ -13,8 +13,9 @@ from simspec.kernels.tally import Tally
 from simspec.kernels.words import LANES
 from simspec.model import Cost, Drift, ParameterError, Process, Simulation
 from simspec.model.policies import Policy
-from simspec.run.engine import Job, join, players, steered_form_of
-from simspec.run.plans import steering
+from simspec.model.serving import NORMAL, Serving
+from simspec.run.engine import Job, join, players
+from simspec.run.plans import steered_form_of, steering
 from simspec.run.processors import default_threads
 from simspec.stats.intervals import Ratio, ratio
 from simspec.theory.stretch_costs import Stretches, check_stretches
@@ -29,7 +30,7 @@ class Priced(NamedTuple):
 
 def by_stretch(
     process: Process, policies: Sequence[Policy], prices: Stretches, longest: int, windows: int, seed: int,
-    threads: int | None = None,
+    threads: int | None = None, serving: Serving = NORMAL,
 ) -> Iterator[Priced]:  # fmt: skip
     """Each policy over the same outputs, its rounds priced by the stretch in which they start.
 
@@ -46,6 +47,8 @@ def by_stretch(
     windows, seed : int
     threads : int, optional
         Changes no number.
+    serving : Serving
+        Under which conditions they choose, outputs one by one.
 
     Raises
     ------
@@ -68,7 +71,7 @@ def by_stretch(
     table = np.array([_prices(cost, longest) for _, cost in prices])
     with ThreadPoolExecutor(threads or default_threads()) as pool:
         for policy in policies:
-            job = Job(Simulation(process, policy=policy), (longest,), windows, seed)
+            job = Job(Simulation(process, policy=policy, serving=serving.under(policy)), (longest,), windows, seed)
             plan = job.layout
             outputs = plan.lanes * plan.length
             chunks = range(-(-outputs // LANES))
@@ -89,7 +92,7 @@ def _chunk(job: Job, chunk: int, starts: np.ndarray, table: np.ndarray) -> tuple
     process, policy = job.process, job.simulation.policy
     assert isinstance(process, Drift)
     rows = steered_form_of(process, policy.longest)
-    steer, first = steering(process, policy)
+    steer, first = steering(process, policy, job.simulation.serving)
     where = (rows, job.keys, chunk, LANES)
     position, drafted, accepted = players().steered_rounds(*where, process.n_tokens, first, steer)
     stretch = np.searchsorted(starts, position, side="right") - 1

@@ -193,6 +193,10 @@ def sweep(
         recording.check(scenario.method)
         if not all(simulation.chained for simulation, _ in scenario.simulations()):
             raise ParameterError("record", "record lists rounds of chains only; allowed: no [scheme] but chain")
+        steered = next((str(one) for one, _ in scenario.simulations() if one.steered), "")
+        if steered:
+            told = f"record lists rounds of requests that are served alone at a fixed κ, and not those of {steered}"
+            raise ParameterError("record", f"{told}; allowed: no [policy] that chooses κ, no serving.batch")
     folder = Path(output) if output is not None else _own_folder(scenario.name)
     todo = plan(scenario, most)
     manifest = _open_folder(folder, scenario, todo)

@@ -22,6 +22,8 @@ from simspec.model.serving import KEYS as SERVING
 from simspec.model.simulation import point_ids
 from simspec.run.columns import column, words
 from simspec.run.engine import Job
+from simspec.run.plans import known_speedup
+from simspec.run.policy_columns import policy_columns
 from simspec.run.schema import TABLES, WHOLE_CHUNK
 from simspec.run.scheme_columns import losses, scheme_laws, scheme_speedups
 from simspec.stats.counts import Counts, Ints, fold_sums
@@ -84,7 +86,8 @@ class Block:
             return (kappas[-1] + 1) * len(self.costs), len(kappas), "laws", self.fresh, scheme, kappas, *priced
         job, shape = self.job, self.runs.shape if self.fresh else self.tallies[0].sums.shape
         kinds = tuple(t.kinds for t in self.tallies if isinstance(t, KindTally))
-        chosen = job.simulation.policy.adapts, job.simulation.serving.batch, job.simulation.scheme, kinds
+        policy, serving = job.simulation.policy, job.simulation.serving
+        chosen = policy.adapts, policy.rejects, serving.batch, job.simulation.scheme, kinds
         same = (shape, self.fresh, job.kappas, job.windows, self.level, id(self.costs), *chosen)
         return max(shape), len(job.kappas), *same
 
@@ -141,7 +144,8 @@ def counts_of(slab: Sequence[Block]) -> Counts:
         own = Counts.windows(slab[0].job.kappas, _runs(slab).sum(axis=1))
     else:
         own = Counts.stack([block.tallies for block in slab], fresh=False)
-    return replace(own, steps_of=slab[0].job.simulation.scheme.chain_steps)
+    simulation = slab[0].job.simulation
+    return replace(own, steps_of=simulation.scheme.chain_steps, rejects=simulation.policy.rejects)
 
 
 def chunk_table(blocks: Sequence[Block]) -> pa.Table:
@@ -227,13 +231,13 @@ def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
     exact = _exact_speedups(slab)
     counts = None if slab[0].laws else counts_of(slab)
     if counts is None:
-        values = _known(slab, exact)
+        values = _known(slab, exact) | _ALONE
     else:
         values = (
             window_estimates(counts, level) | _priced(counts, slab[0].prices, level) | {"units": np.array(counts.units)}
         )
-    values |= _steered(slab, values)
     values |= meeting(values, exact)
+    values |= policy_columns(slab, values)
     values |= {"speedup_exact": exact, "windows": np.array(job.windows), "level": np.array(level)}
     values |= losses(scheme, [] if scheme.lossless else [block.means for block in slab], counts, level)
     own = _of_processes(out, slab)
@@ -248,17 +252,8 @@ def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
     out.add_origin(job, rows)
 
 
-def _steered(slab: Sequence[Block], values: dict[str, Any]) -> dict[str, Any]:
-    """How often κ changed, (simulations, 1, 1); where a policy chooses it, a longest draft in use says nothing."""
-    if not slab[0].job.simulation.policy.adapts:
-        return {"flips_per_1000": np.zeros((1, 1, 1)), "wakes_per_1000": np.zeros((1, 1, 1))}
-    turns = {
-        f"{name}_per_1000": np.array([
-            [[1000.0 * getattr(t, name).sum() / t.total("n") for t in block.tallies]] for block in slab
-        ])
-        for name in ("flips", "wakes")
-    }  # fmt: skip
-    return turns | {"at_kappa_max": np.zeros_like(values["at_kappa_max"])}
+_ALONE = {f"straggling{end}": np.zeros(()) for end in ("", "_low", "_high")}
+"""Exact values are those of requests that nobody waits for."""
 
 
 def meeting(values: dict[str, Any], exact: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
@@ -339,8 +334,9 @@ def _numbers(values: Iterable[object]) -> NDArray[np.float64]:
 
 def _exact_speedups(slab: Sequence[Block]) -> NDArray[np.float64]:
     job, costs = slab[0].job, slab[0].costs
-    if job.simulation.steered:  # no route knows the law of the rounds of any policy, nor of the steps of a batch
-        return np.full((len(slab), len(costs), len(job.kappas)), np.nan)
+    if job.simulation.steered:
+        known = [[known_speedup(block.job.simulation, cost) for cost in costs] for block in slab]
+        return np.broadcast_to(np.array(known)[..., None], (len(slab), len(costs), len(job.kappas)))
     if job.simulation.chained:
         return exact_speedups([block.job.process for block in slab], job.kappas, slab[0].prices)
     return np.array([scheme_speedups(block.means, costs) for block in slab])

@@ -24,6 +24,7 @@ from simspec.stats.prices import Prices
 
 Ints = NDArray[np.int64]
 _TURNS = ("flips", "wakes")
+_STEERED = (*_TURNS, "made")
 FEW_EVENTS = 50
 """Below so many effective rejections (or acceptances) an interval from the spread of units is not trusted alone."""
 
@@ -54,8 +55,12 @@ class Counts:
     flips, wakes : int64 array (…, κ, units), optional
         Rounds of each unit that asked for another κ than the round before, and that drafted in a request whose last
         round had κ = 0; None where κ never changes.
+    made : int64 array (…, κ, units, longest + 1), optional
+        Rounds of each unit by drafts made; likewise.
     steps : int64 array (…, κ, units, 2(longest + 1)), optional
         Rounds of each unit by the step of their batch, 2·largest + rejected; None where requests are served alone.
+    rejects : bool
+        Whether a round can end in a rejection: one whose run was known beforehand does not.
     """
 
     kappas: tuple[int, ...]
@@ -69,7 +74,9 @@ class Counts:
     steps_of: Callable[[int], int] = int
     flips: Ints | None = None
     wakes: Ints | None = None
+    made: Ints | None = None
     steps: Ints | None = None
+    rejects: bool = True
 
     @staticmethod
     def of(tallies: Sequence[Tally], fresh: bool) -> Counts:
@@ -87,7 +94,7 @@ class Counts:
         kinds = None if many.kinds is None else replace(many.kinds, by_unit=many.kinds.by_unit[lead])
         weight = many.weight[(*lead, 0)]
         rounds = many.rounds[lead]
-        more: dict[str, Any] = {name: getattr(many, name) for name in ("flips", "wakes", "steps")}
+        more: dict[str, Any] = {name: getattr(many, name) for name in (*_STEERED, "steps")}
         own = many.kappas, many.sums[lead], weight, many.drafted, many.accepted, rounds, fresh
         more = {name: array[lead] for name, array in more.items() if array is not None}
         return Counts(*own, kinds, **more)
@@ -104,12 +111,13 @@ class Counts:
             kinds = Kinds.of(simulations)
             return Counts(kappas, sums, one, kinds.drafted, kinds.accepted, kinds.by_unit.sum(axis=-2), fresh, kinds)
         drafted, accepted, rounds = _cells(simulations)
-        changes = all(t.flips.size for own in simulations for t in own)
-        turns = [np.stack([[getattr(t, name) for t in own] for own in simulations])[:, None] for name in _TURNS]
-        own = Counts(kappas, sums, one, drafted, accepted, rounds, fresh)
+        counts = Counts(kappas, sums, one, drafted, accepted, rounds, fresh)
         if all(t.steps.size for own in simulations for t in own):
-            own = replace(own, steps=_steps(simulations))
-        return replace(own, flips=turns[0], wakes=turns[1]) if changes else own
+            counts = replace(counts, steps=_steps(simulations))
+        if not all(t.flips.size for own in simulations for t in own):
+            return counts
+        flips, wakes = (np.stack([[getattr(t, name) for t in own] for own in simulations])[:, None] for name in _TURNS)
+        return replace(counts, flips=flips, wakes=wakes, made=_made(simulations))
 
     @staticmethod
     def windows(kappas: tuple[int, ...], runs: Ints) -> Counts:
@@ -140,6 +148,8 @@ class Counts:
     @property
     def longest(self) -> int:
         """Most drafts, draft steps or verified tokens of a round: how far prices are asked for."""
+        if self.made is not None:
+            return int(self.made.shape[-1] - 1)
         return self.kappas[-1] if self.kinds is None else max(self.kappas[-1], self.kinds.longest)
 
     @property
@@ -186,6 +196,9 @@ class Counts:
         """The same where no round waits for others."""
         if self.kinds is not None:
             return np.asarray((self.kinds.by_unit @ self.kinds.costs(price)[..., None])[..., 0])
+        paid = price.c_r[..., None, None] * self.by_unit("rejected") + self.change_costs(price)
+        if self.made is not None:
+            return np.asarray((self.made.astype(np.float64) @ price.base[..., None, :, None])[..., 0] + paid)
         n, drafted = self.by_unit("n"), self.by_unit("drafted")
         kappas = np.array(self.kappas)
         full = price.base[..., kappas]
@@ -196,7 +209,7 @@ class Counts:
             # rounds cut short save in proportion to the drafts they lack: exact in total, per unit if cost is linear
             saved = ((full[..., None] - price.base[..., self.drafted]) * self.rounds).sum(axis=-1)
             spent = spent - (saved / np.where(missing > 0, missing, 1.0))[..., None] * lacking
-        return np.asarray(spent + price.c_r[..., None, None] * self.by_unit("rejected") + self.change_costs(price))
+        return np.asarray(spent + paid)
 
     def change_costs(self, price: Prices) -> Floats:
         """What changes of κ cost the rounds of each unit, (…, costs, κ, units); 0 where κ never changes."""
@@ -234,6 +247,7 @@ class Counts:
             lost = np.where(self.kinds.possible(self.kinds.rejected > 0), lost, np.inf)
             kept = np.where(self.kinds.possible(self.kinds.rejected == 0), kept, np.inf)
             gained = np.where(self.kinds.possible(self.kinds.accepted > 0), gained, np.inf)
+        lost = lost if self.rejects else np.full(lost.shape, np.inf)
         drafting = np.array(self.kappas) > 0
         few = drafting & (np.minimum(lost, gained) < FEW_EVENTS)
         few_ends = drafting & (np.minimum(lost, kept) < FEW_EVENTS)
@@ -318,6 +332,13 @@ def round_sums(drafted: Ints, accepted: Ints) -> Ints:
         "tokens": accepted + 1,
     }  # fmt: skip
     return np.stack([columns[name] for name in SUMS], axis=-1).astype(np.int64)
+
+
+def _made(simulations: Sequence[Sequence[Tally]]) -> Ints:
+    """Rounds by unit and drafts made, (simulations, 1, κ, units, longest + 1)."""
+    width = max(t.made.shape[1] for t in simulations[0])
+    padded = [[np.pad(t.made, ((0, 0), (0, width - t.made.shape[1]))) for t in own] for own in simulations]
+    return np.stack(padded)[:, None]
 
 
 def _steps(simulations: Sequence[Sequence[Tally]]) -> Ints:

@@ -62,6 +62,7 @@ _HOMES = {
         "ewma_half_life",
         "ewma_moments",
     ),
+    "foreseen": ("Foreseen", "foresight"),
     "generations": ("GenerationLaw", "generation"),
     "hidden": ("token_alpha",),
     "informed": ("informed_speedup",),

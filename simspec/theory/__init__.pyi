@@ -59,6 +59,7 @@ from simspec.theory.ewma import (
     ewma_half_life,
     ewma_moments,
 )
+from simspec.theory.foreseen import Foreseen, foresight
 from simspec.theory.generations import GenerationLaw, generation
 from simspec.theory.hidden import token_alpha
 from simspec.theory.informed import informed_speedup
@@ -143,6 +144,7 @@ __all__ = [
     "Estimate",
     "EstimateLoop",
     "Estimator",
+    "Foreseen",
     "GenerationLaw",
     "LenientAcceptance",
     "LongRun",
@@ -225,6 +227,7 @@ __all__ = [
     "fastest_trees",
     "fluctuation_alpha_a",
     "fluctuation_alpha_b",
+    "foresight",
     "foresight_bound",
     "generation",
     "generation_rounds",

@@ -33,7 +33,7 @@ def answer_of(capsys, *words):
 
 
 def test_a_log_whose_requests_differ_rewards_adapting(mixed, capsys):
-    told = answer_of(capsys, str(mixed), "--draft-cost", "0.05", "--windows", "20000")
+    told = answer_of(capsys, str(mixed), "--draft-cost", "0.05", "--windows", "8000")
     assert told.startswith("2 classes of requests: adapting pays: ")
     assert "plain steps per change of κ nothing is left of it" in " ".join(told.split())
     assert "knows the rate (exact)" in told
@@ -74,8 +74,33 @@ def test_the_processes_of_a_scenario(tmp_path, capsys):
     path = tmp_path / "own.toml"
     path.write_text('[process]\ntype = "markov"\nalpha = 0.7\nrho = [0.2, 0.4]\nstart = "carry"\n')
     found = json.loads(answer_of(capsys, "--process", str(path), "--json"))
-    assert len(found["surroundings"]) == 2
-    assert found["notes"] == []
+    assert list(found["surroundings"]) == ["markov 1", "markov 2"]
+    assert found["notes"] == ["the default draft cost 0.1; measure yours (simspec costs, --draft-cost)"]
+
+
+def test_the_cost_of_a_scenario_holds_unless_another_is_given(tmp_path, capsys):
+    path = tmp_path / "own.toml"
+    path.write_text('[process]\ntype = "iid"\nalpha = 0.7\n[cost]\nc_d = 0.3\nc_switch = 0.01\n')
+    words = ["--process", str(path), "--json"]
+    own, with_change, other = (
+        json.loads(answer_of(capsys, *words, *more))["cost"]
+        for more in ([], ["--switch-cost", "0.02"], ["--draft-cost", "0.2"])
+    )
+    assert (own["c_d"], own["c_switch"]) == (0.3, 0.01)
+    assert (with_change["c_d"], with_change["c_switch"]) == (0.3, 0.02)
+    assert other["c_d"] == 0.2
+    assert "c_switch" not in other
+    path.write_text(path.read_text().replace("0.3", "[0.1, 0.3]"))
+    assert main(["league", *QUICK, *words]) == 2
+    assert "has 2 costs; allowed: one" in capsys.readouterr().err
+
+
+def test_costs_that_end_before_the_longest_draft_are_said_to_be_extrapolated(tmp_path, capsys):
+    path = tmp_path / "costs.toml"
+    path.write_text("[cost]\nverify_table = [1.0, 1.05, 1.1, 1.4, 1.45, 1.5]\nc_d = 0.05\n")
+    told = answer_of(capsys, "--alpha", "0.8", "--costs", str(path))
+    assert "are extrapolated beyond what it holds" in " ".join(told.split())
+    assert "extrapolated" not in answer_of(capsys, "--alpha", "0.8", "--costs", str(path), "--kappa-max", "5")
 
 
 @pytest.mark.parametrize(
@@ -83,6 +108,7 @@ def test_the_processes_of_a_scenario(tmp_path, capsys):
     [
         (["--alpha", "0.7", "--windows", "0"], "windows = 0 is out of range"),
         (["--alpha", "0.7", "--level", "1"], "level = 1 is out of range"),
+        (["--alpha", "0.7", "--seed", "-1"], "seed = -1 is out of range"),
         (["--alpha", "1.7"], "alpha = 1.7 is out of range"),
         (["--alpha", "0.7", "--kappa-max", "40"], "longest = 40 is out of range"),
         (["--kappa", "3"], "--kappa goes with a log or a figure"),

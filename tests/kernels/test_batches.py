@@ -16,9 +16,10 @@ from simspec import theory
 from simspec.kernels import lower, play, twin
 from simspec.kernels.forms import Policy as PolicyForm
 from simspec.kernels.lower_policies import policy_form
+from simspec.kernels.policy_twin import RULE_TWINS
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import BetaMixture, Cost, DiscreteMixture, Drift, Iid, Markov, ParameterError
-from simspec.model.policies import Gate, Goodput, Heuristic, OwnPolicy, Rolling, Ucb
+from simspec.model.policies import Exp3, Gate, Goodput, Heuristic, OwnPolicy, Rolling, Ucb
 from simspec.model.serving import Serving
 
 KEYS = stream_keys(7, "batches")
@@ -65,6 +66,16 @@ def test_late_news_of_a_batch_are_its_twin(delay):
         form, first = policy_form(CASES[name], Serving(batch=4, shares=shares, delay=delay))
         for process, length in ((PROCESSES[0], 12), (MIX, 2)):
             assert_same(*both(process, form, first, 9, length))
+
+
+@pytest.mark.parametrize("shares", [True, False])
+def test_stale_drafters_of_a_batch_are_their_twins(shares):
+    serving = Serving(batch=4, shares=shares, delay=1, stale_rounds=2, stale_factor=0.6)
+    form, first = policy_form(CASES["ucb discounted"], serving)
+    for process, length in ((PROCESSES[0], 40), (PROCESSES[2], 40), (MIX, 2)):
+        fast, slow = both(process, form, first, 9, length)
+        assert_same(fast, slow)
+        assert fast.wakes.sum() > 0
 
 
 @pytest.mark.parametrize("name", ["heuristic", "corrected", "exp3", "ucb"])
@@ -121,12 +132,13 @@ def goodput(rounds):
     return max(range(1, 8), key=lambda k: speed[k])
 
 
-def bounded(rounds):
+def bounded(rounds, by_play=False):
     """UCB over κ = 1 … 3: every verdict is put down to the κ that its round had asked for, whatever is in play now."""
     kappa, seen = 1, []
     for places in rounds:
         asked = kappa
         for drafted, accepted in places:
+            asked = kappa if by_play else asked
             if drafted == asked:
                 seen = [*seen, (asked, accepted + 1, COST.of_round(asked, accepted < drafted))]
             if not seen:
@@ -182,12 +194,12 @@ SHORT = {
 }
 
 
-def played(policy, process, serving):
+def played(policy, process, serving, chunks=CHUNKS):
     form, first = (
         (PolicyForm(lowest=3, highest=3, serving=serving), 3) if policy is None else policy_form(policy, serving)
     )
     rows = lower.form(process, form.highest)
-    return [play.play(rows, KEYS, chunk, LANES, 1, first, form) for chunk in range(CHUNKS)]
+    return [play.play(rows, KEYS, chunk, LANES, 1, first, form) for chunk in range(chunks)]
 
 
 def misfit(tallies, law):
@@ -205,11 +217,11 @@ def misfit(tallies, law):
     figures.append((np.array([t.flips.mean() for t in tallies]), law.mean_flips))
     worst = 1.0
     for own, mean in figures:
-        error = own.std(ddof=1) / math.sqrt(CHUNKS)
+        error = own.std(ddof=1) / math.sqrt(len(own))
         if error < 1e-12:
             worst = worst if abs(own.mean() - mean) < 1e-9 else 0.0
             continue
-        worst = min(worst, 2 * len(figures) * stats.t.sf(abs(own.mean() - mean) / error, CHUNKS - 1))
+        worst = min(worst, 2 * len(figures) * stats.t.sf(abs(own.mean() - mean) / error, len(own) - 1))
     return worst
 
 
@@ -225,6 +237,37 @@ def test_a_slightly_other_rule_is_seen(name):
     policy, rule = RULES[name]
     law = theory.enumerate_batch(SHORT["falls"], lambda rounds: max(0, rule(rounds) - (len(rounds) == 1)), COST)
     assert misfit(played(policy, SHORT["falls"], Serving(batch=2)), law) < ALARM
+
+
+def test_a_verdict_is_put_down_to_the_kappa_that_its_round_asked_for():
+    seven = Drift(alpha_start=0.9, alpha_end=0.4, tokens=7)
+    own = played(RULES["ucb"][0], seven, Serving(batch=2), 1000)
+    assert misfit(own, theory.enumerate_batch(seven, bounded, COST)) > ALARM
+    assert misfit(own, theory.enumerate_batch(seven, lambda rounds: bounded(rounds, by_play=True), COST)) < ALARM
+
+
+@pytest.mark.parametrize("delay", [0, 1])
+def test_exp3_divides_by_the_chance_that_the_judged_round_had(delay):
+    """By hand: of two places a draw, the second stands for the next round of both, and is judged d rounds later."""
+    cost = Cost(c_d=0.1)
+    form, _ = policy_form(Exp3(first=1, lowest=1, highest=3, cost=cost), Serving(batch=2, delay=delay))
+    rule = RULE_TWINS["weight"](form.figures.tolist(), form.initial.tolist())
+    rate, even = form.figures[1:3]
+    worth, tokens, spent = np.zeros(4), 0.0, 0.0
+    arms, chances = [1] * (1 + delay), [1.0] * (1 + delay)
+    random = np.random.default_rng(5)
+    for number in range(40):
+        arm, chance = arms[number], chances[number]
+        for _ in range(2):
+            accepted = int(random.integers(0, arm + 1))
+            tokens, spent = tokens + accepted + 1, spent + cost.of_round(arm, accepted < arm)
+            worth[arm] += (accepted + 1 - tokens / spent * cost.of_round(arm, accepted < arm)) / 4 / chance
+            weights = np.exp(rate * (worth[1:] - worth[1:].max()))
+            law = (1 - even) * weights / weights.sum() + even / 3
+            drawn = rule.after(0, arm, arm, accepted, int(random.integers(0, 2**64, dtype=np.uint64)))
+        arms, chances = [*arms, drawn], [*chances, law[drawn - 1]]
+    assert set(arms) == {1, 2, 3}
+    np.testing.assert_allclose(rule.state[4:7], worth[1:], rtol=1e-5)  # prices are in ticks of 1e-6
 
 
 def test_the_order_of_the_lanes_is_seen():

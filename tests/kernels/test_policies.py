@@ -50,7 +50,7 @@ def test_a_pass_is_its_twin(name, process):
 
 def test_every_policy_and_every_pass_is_tried():
     built_in = {kind for kind, own in Policies.table.items() if not issubclass(own, OwnPolicy | Planned)}
-    assert {policy.type for policy in CASES.values()} == built_in - {"fixed"}
+    assert {policy.type for policy in CASES.values()} == built_in - {"fixed", "foresight"}  # see test_foresight
     assert {policy_form(policy)[0].rule for policy in CASES.values()} == set(policies.RULES)
     assert set(policy_twin.RULE_TWINS) == set(policies.RULES) - {""}
 

@@ -15,6 +15,8 @@ from simspec.model import Cost, DiscreteMixture, Drift, Iid, ParameterError, Sce
 from simspec.model.policies import Heuristic, Rolling
 from simspec.model.serving import Serving
 from simspec.run.engine import Job, join, run_jobs
+from simspec.run.record import Recording
+from simspec.run.sweep import sweep
 from simspec.stats.counts import Counts
 from simspec.stats.point import priced_estimates
 
@@ -165,6 +167,7 @@ def test_a_scenario_has_them_as_axes(tmp_path):
         ({"serving": {"batch": 2, "shares": 0.5}}, "serving.shares"),
         ({"serving": {"bach": 2}}, 'did you mean "batch"'),
         ({"policy": {"type": "schedule", "kappas": [4, 2]}}, "policy schedule goes by the output position"),
+        ({"policy": {"type": "foresight"}}, "policy foresight knows the coming round of each request"),
         ({"policy": {"type": "optimal"}, "process": DRIFT}, "policy optimal goes by the output position"),
         ({"policy": None, "scheme": {"type": "tree", "misses": [0.4]}}, "serves chains"),
         ({"policy": None, "method": "exact"}, "plays no requests together"),
@@ -180,6 +183,15 @@ def test_what_is_refused(keys, told):
     with pytest.raises(ParameterError, match=told) as error:
         simspec.simulate(own.pop("process"), own.pop("cost"), **own)
     assert "\n" not in str(error.value)
+
+
+def test_single_rounds_are_not_recorded_where_kappa_is_not_fixed(tmp_path):
+    """They would be those of the longest draft."""
+    table = {"name": "x", "windows": 1000, "kappa": [3], "process": {"type": "iid", "alpha": 0.7}}
+    for more in ({"serving": {"batch": 2}}, {"policy": {"type": "heuristic"}}):
+        with pytest.raises(ParameterError, match="record lists rounds of requests that are served alone"):
+            sweep(Scenario.from_dict(table | more), tmp_path / "none", recording=Recording(5))
+    assert not (tmp_path / "none").exists()
 
 
 def test_what_is_shown():

@@ -6,6 +6,7 @@ import pytest
 from simspec import theory
 from simspec.model import Cost, Drift, Iid, ParameterError
 from simspec.model.policies import Rolling, Schedule
+from simspec.model.serving import Serving
 from simspec.run.comparators import fixed_speedups
 from simspec.run.contenders import contenders
 from simspec.run.league import ADVERSARY, LONGEST, league
@@ -26,7 +27,7 @@ def small():
 def test_a_fixed_length_makes_what_it_must(small):
     """κ = 4 has an exact speed: within six errors, false alarm 4e-9 each in 13 places (50 lanes or more)."""
     assert {place.surrounding for place in small.places} == {*surroundings(), ADVERSARY}
-    assert len({place.controller for place in small.places if not place.exact}) >= 19
+    assert len({place.controller for place in small.places if not place.informed}) >= 19
     played = {place.surrounding: place for place in small.places if place.controller == "κ = 4"}
     for name, own in surroundings().items():
         if own.dearer:
@@ -44,7 +45,21 @@ def test_what_is_known_exactly_stands_beside_them(small):
     assert exact["falls", "knows α by position"].speedup == theory.optimal_plan(falls, COST, LONGEST).speedup
     mix = surroundings()["mix"].process
     assert exact["mix", "knows the rate"].speedup == theory.informed_speedup(mix, COST, LONGEST)
+    rising = surroundings()["rising"].process
+    assert exact["rising", "knows each round"].speedup == theory.foresight(rising, COST, LONGEST).speedup
     assert all(place.gain > 0.01 for place in exact.values())
+
+
+def test_no_controller_is_ahead_of_who_knows_more(small):
+    """By more than six errors; who knows each round is ahead of who knows the rates."""
+    cell = {(place.surrounding, place.controller): place for place in small.places}
+    bounds = [place for place in small.places if place.controller == "knows each round"]
+    assert len(bounds) == len(surroundings()) - 2  # not where a round that is known tells of later ones
+    for bound in bounds:
+        for place in small.places:
+            if place.surrounding == bound.surrounding and place is not bound:
+                assert place.speedup - 6 * place.error < bound.speedup + 6 * bound.error
+    assert cell["falls", "knows each round"].gain > 0.2
 
 
 def test_the_adversary_is_worse_than_the_periods_of_the_table(small):
@@ -85,7 +100,7 @@ def test_a_change_of_kappa_may_cost():
 
     def places(price):
         found = league(COST.changed(c_switch=price), 20_000, where=turns).places
-        return {place.controller: place for place in found if not place.exact}
+        return {place.controller: place for place in found if not place.informed}
 
     free, dear = places(0.0), places(0.5)
     for name, place in free.items():
@@ -104,6 +119,22 @@ def test_the_same_table_for_any_threads():
     where = {name: surroundings()[name] for name in ("runs", "long")}
     one, two = (league(COST, 5_000, threads=threads, where=where).records() for threads in (1, 2))
     assert one == two
+
+
+def test_news_that_come_late_cost_who_follows():
+    """Regimes of 256 tokens: twenty rounds of delay cost a short memory; a fixed κ does not care; no batches."""
+    turns = {"turns": surroundings()["regimes"]}
+
+    def gains(delay):
+        found = league(COST, 20_000, where=turns, serving=Serving(delay=delay))
+        assert ("delay = 20" in repr(found)) == (delay == 20)
+        return {place.controller: place.gain for place in found.places}
+
+    soon, late = gains(0), gains(20)
+    assert late["rolling .85"] < soon["rolling .85"] - 0.01
+    assert late["κ = 4"] == soon["κ = 4"]
+    with pytest.raises(ParameterError, match="batch = 4 is not priced here"):
+        league(COST, 20_000, where=turns, serving=Serving(batch=4))
 
 
 @pytest.mark.parametrize("longest", [1, 3, 8, 20])

@@ -4,9 +4,10 @@ import pytest
 
 import simspec
 from simspec import theory
-from simspec.model import Cost, Drift, Iid, Markov, ParameterError, Scenario, Simulation, Survival
-from simspec.model.policies import BatchTable, BestFixed, Optimal
-from simspec.run.plans import plan
+from simspec.model import Cost, Drift, Iid, Markov, ParameterError, Scenario, Simulation, Survival, Trace
+from simspec.model.policies import BatchTable, BestFixed, Foresight, Optimal
+from simspec.run.comparators import fixed_speedups
+from simspec.run.plans import plan, steering
 
 COST = {"c_d": 0.1, "c_r": 0.2}
 FALLS = Drift(alpha_start=0.95, alpha_end=0.3, tokens=64)
@@ -116,3 +117,13 @@ def test_a_schedule_of_draft_lengths_in_a_file(tmp_path):
     (tmp_path / "batches.toml").write_text(text)
     ((simulation, _),) = Scenario.from_toml(tmp_path / "batches.toml").simulations()
     assert simulation.policy.kappas == (0, 0, 2, 4)
+
+
+def test_plans_of_a_dense_trace_with_chosen_rows():
+    """Such a trace cannot be hashed; its best fixed κ is that over all of its requests."""
+    trace = Trace(path="shipped:smollm2", alpha="alpha", request="request", where={"draft": "tl24", "temperature": 1.0})
+    cost = Cost(c_d=0.1)
+    speeds = fixed_speedups(trace, cost, 8)
+    assert plan(trace, BestFixed(cost=cost, highest=8)).kappas == (int(speeds.argmax()),)
+    form, _ = steering(trace, Foresight(cost=cost, highest=8))
+    assert form.highest == 8

@@ -72,6 +72,19 @@ def test_differences_are_those_of_exact_laws(folder):
         assert row.differs
 
 
+@pytest.mark.parametrize("names", [("4", "HF"), ("HF", "4")])
+def test_a_fixed_length_pays_for_no_change_and_its_rival_does(folder, names):
+    process, rules = simspec.Drift(alpha_start=0.9, alpha_end=0.5, tokens=12), {"4": lambda rounds: 4, "HF": heuristic}
+    found = compare(folder, folder, policies=names)
+    rows = [r for r in found.rows if r.quantity == "speedup" and "drift" in found.names[r.simulation_id]]
+    assert len(rows) == 2
+    for row in rows:
+        cost = Cost(c_d=0.1, c_switch=0.3 if "c_switch" in found.names[row.point_id] else 0.0)
+        first, second = (theory.enumerate_policy(process, rules[name], cost).speedup for name in names)
+        assert abs(row.a - first) < 0.05 > abs(row.b - second)  # seven errors and more
+        assert abs(row.difference - (second - first)) < 7 * row.error
+
+
 def test_pairing_leaves_less_noise_than_words_of_their_own(folder, tmp_path):
     """Two rates of forgetting are nearly alike on the same words; with another seed the error is larger."""
     names = ["rolling smoothing=0.85", "rolling smoothing=0.95"]

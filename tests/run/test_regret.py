@@ -83,6 +83,17 @@ def test_regret_along_requests_is_the_loss_per_request():
             assert (np.abs(held.mean - 1.1 * lost * curve.marks) > 6 * held.half / 1.96)[-1]
 
 
+def test_tokens_behind_the_end_of_a_request_are_none():
+    """Drafts are not cut and what they emit beyond the end is discarded; lengths may be random.  Six errors."""
+    for law in ("fixed", "geometric"):
+        process = MIX.model_copy(update={"truncate": False, "request_law": law})
+        curve = regret(process, Schedule(kappas=(8,)), COST, [64], chunks=4)
+        lost = curve.tokens[0] * (1.0 / theory.speedup(process, 8, COST) - 1.0 / curve.best_fixed)
+        assert abs(curve.mean[0] - lost) < 6 * curve.half[0] / 1.96
+        assert lost > 20 * curve.half[0]
+        assert (curve.tokens[0] == 40 * 64) == (law == "fixed")
+
+
 def test_the_plan_has_no_regret_against_itself():
     plan = Schedule(kappas=tuple(theory.optimal_plan(FALLS, COST, 8).kappas.tolist()))
     found = regret(FALLS, plan, COST, [64], chunks=2).against

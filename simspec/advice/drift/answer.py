@@ -72,7 +72,7 @@ class DriftAnswer:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; rounds and requests are counted from 1."""
-        from simspec.advice.drift.text import to_dict
+        from simspec.advice.drift.record import to_dict
 
         return to_dict(self)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from simspec.advice.drift.worth import MOST, Worth
 from simspec.evidence.changes.course import ROUND
@@ -30,7 +29,7 @@ def shown(own: DriftAnswer) -> str:
         _table(own),
     ]
     parts += [wrapped(text) for text in (_kappa_by_itself(own), _monitor(own), _worth(own)) if text]
-    parts += [bullets("taken for granted", _notes(own)), _next(own)]
+    parts += [bullets("taken for granted", notes(own)), _next(own)]
     return "\n\n".join(parts)
 
 
@@ -46,11 +45,11 @@ def _headline(own: DriftAnswer) -> str:
     lines = []
     for i, change in enumerate(own.changes[:_SAID]):
         before, after = own.stretches[i], own.stretches[i + 1]
-        verb = "falls" if _rate(own, after) < _rate(own, before) else "rises"
+        verb = "falls" if rate(own, after) < rate(own, before) else "rises"
         lines.append(
-            f"acceptance {verb} from {_rate(own, before):.1%} to {_rate(own, after):.1%} of the drafts examined"
+            f"acceptance {verb} from {rate(own, before):.1%} to {rate(own, after):.1%} of the drafts examined"
             f"{'' if own.one_kappa else ' (at the same positions)'} at {_place(own, change.unit)}"
-            f"{_between(own, change)}; {_kappa(own, i, i + 1)}"
+            f"{_between(own, change)}; {_kappa_there(own, change) or _kappa(own, i, i + 1)}"
         )
     if len(own.changes) > _SAID:
         lines.append(f"{plural(len(own.changes), 'change')} in {rounds}: all of them are in the table")
@@ -63,7 +62,7 @@ def _unseen(own: DriftAnswer) -> str:
     return f"A fall by {own.unseen:.3f} in the middle would have been told, a smaller one perhaps not"
 
 
-def _rate(own: DriftAnswer, stretch: Stretch) -> float:
+def rate(own: DriftAnswer, stretch: Stretch) -> float:
     """What is compared: where κ differs, at the same positions."""
     return stretch.alpha if own.one_kappa else stretch.alpha_same
 
@@ -72,13 +71,13 @@ def _place(own: DriftAnswer, unit: int) -> str:
     """A place in words: a line of the file, a request, or a round."""
     course = own.course
     if course.begins is not None:
-        return ":".join(map(str, _line(own, unit)))
+        return ":".join(map(str, line(own, unit)))
     if course.names is not None:
         return f"{course.unit} {unit + 1:,} ({clean(course.names[unit])[:_LETTERS]})"
     return f"{course.unit} {_number(own, unit):,}"
 
 
-def _line(own: DriftAnswer, unit: int) -> tuple[str, int]:
+def line(own: DriftAnswer, unit: int) -> tuple[str, int]:
     assert own.course.begins is not None
     file, line = own.course.begins[unit]
     return clean(Path(file).name), line
@@ -87,7 +86,7 @@ def _line(own: DriftAnswer, unit: int) -> tuple[str, int]:
 def _number(own: DriftAnswer, unit: int) -> int:
     """What a unit is called where it has no name: its round, its line, or its own number."""
     if own.course.begins is not None:
-        return _line(own, unit)[1]
+        return line(own, unit)[1]
     return own.course.round_at(unit) if own.course.unit == ROUND else unit + 1
 
 
@@ -125,6 +124,17 @@ def _kappa_by_itself(own: DriftAnswer) -> str:
     return f"κ was {', '.join(said)}"
 
 
+def _kappa_there(own: DriftAnswer, change: Change) -> str:
+    """What κ did at a change, where it moved seldom enough to say."""
+    runs = kappa_runs(own.course)
+    if own.one_kappa or runs is None:
+        return ""
+    before, after = (
+        [kappa for first, kappa in runs if first <= unit][-1] for unit in (max(0, change.low - 1), change.high)
+    )
+    return f"κ stays at {after:g} there" if before == after else f"κ goes from {before:g} to {after:g} there"
+
+
 def _table(own: DriftAnswer) -> str:
     head = [
         f"from {'line' if own.course.begins is not None else own.course.unit}",
@@ -153,7 +163,10 @@ def _monitor(own: DriftAnswer) -> str:
         return ""
     first, name = own.changes[0], DETECTORS[own.detector].name
     late = own.course.round_at(first.told) - own.course.round_at(first.unit)
-    return f"a monitor that reads along (river's {name}) would have told of the first change {late:,} rounds later"
+    return (
+        f"a monitor that reads along (river's {name}) would have told of the first change {late:,} rounds later, at "
+        f"{_place(own, first.told - 1)}"
+    )
 
 
 def _worth(own: DriftAnswer) -> str:
@@ -164,14 +177,15 @@ def _worth(own: DriftAnswer) -> str:
         return (
             f"best κ {worth.fixed or 'off'} throughout, {worth.speedup_fixed:.2f}x: nothing asks for another on the way"
         )
+    file = clean(own.source.files[0])
     return (
         f"best κ by stretch {', '.join(str(kappa or 'off') for kappa in worth.kappas[:_ROWS])}; one κ for all: "
         f"{worth.fixed or 'off'} at {worth.speedup_fixed:.2f}x.  Changing κ at these very places would be worth "
-        f"{worth.gain:.1%}; what a controller that has to notice gets of it:  simspec league LOG"
+        f"{worth.gain:.1%}; what a controller that has to notice gets of it:  simspec league {file}"
     )
 
 
-def _notes(own: DriftAnswer) -> list[str]:
+def notes(own: DriftAnswer) -> list[str]:
     blocks, idle = own.blocks, own.source.body.get("pooled", {}).get("rounds_without_draft")
     notes = [
         f"{len(blocks.values):,} blocks of at least {blocks.rounds:,} rounds are compared, long enough not to hang "
@@ -188,6 +202,8 @@ def _notes(own: DriftAnswer) -> list[str]:
             "κ differs: a draft is compared with drafts at its own position only, so that a change of κ is none of "
             "acceptance; that a position's rate does not depend on the κ of its round is assumed"
         )
+    if isinstance(own.worth, Worth) and own.worth.longest in own.worth.kappas:
+        notes.append(f"κ = {own.worth.longest} is the longest that was weighed, as it is twice the longest seen, or 8")
     if idle:
         notes.append(f"{idle:,} rounds without a draft (κ = 0) hold no verdict: they are neither counted nor numbered")
     notes += own.course.notes
@@ -204,64 +220,3 @@ def _next(own: DriftAnswer) -> str:
     return (
         f"next\n  simspec drift {file} --draft-cost 0.1     the best κ of each stretch, and what changing it is worth"
     )
-
-
-def to_dict(own: DriftAnswer) -> dict[str, Any]:
-    """The answer as JSON has it."""
-    runs = kappa_runs(own.course)
-    changes = [
-        {
-            **_at(own, change.unit),
-            "interval": [own.course.round_at(change.low), own.course.round_at(change.high)],
-            "told_after_rounds": own.course.round_at(change.told) - own.course.round_at(change.unit),
-            "alpha_before": _rate(own, before),
-            "alpha_after": _rate(own, after),
-            "mean_kappa_before": before.mean_kappa,
-            "mean_kappa_after": after.mean_kappa,
-        }
-        for change, (before, after) in zip(own.changes, itertools.pairwise(own.stretches), strict=True)
-    ]
-    return {
-        "files": [Path(file).name for file in own.source.files],
-        "shape": own.source.shape,
-        "unit": own.course.unit,
-        "units": len(own.course.rounds),
-        "rounds": int(own.course.rounds.sum()),
-        "detector": own.detector,
-        "level": own.level,
-        "rounds_per_block": own.blocks.rounds,
-        "blocks": len(own.blocks.values),
-        "design_effect": own.blocks.design,
-        "kappa_from": None if runs is None else [_at(own, first) | {"kappa": kappa} for first, kappa in runs],
-        "changes": changes,
-        "least_fall_told": own.unseen,
-        "stretches": [_stretch(own, i) for i in range(len(own.stretches))],
-        "worth": {**vars(own.worth), "gain": own.worth.gain} if isinstance(own.worth, Worth) else None,
-        "reasons": {"worth": own.worth} if isinstance(own.worth, str) else {},
-        "notes": _notes(own),
-    }
-
-
-def _at(own: DriftAnswer, unit: int) -> dict[str, Any]:
-    """A place as JSON has it: its round, and what else it is called."""
-    course, out = own.course, {"round": own.course.round_at(unit)}
-    if course.begins is not None:
-        return out | dict(zip(("file", "line"), _line(own, unit), strict=True))
-    if course.names is not None:
-        return out | {course.unit: unit + 1, "name": course.names[unit]}
-    return out if course.unit == ROUND else out | {course.unit.replace(" ", "_"): unit + 1}
-
-
-def _stretch(own: DriftAnswer, i: int) -> dict[str, Any]:
-    part = own.stretches[i]
-    return {
-        "from": _at(own, part.first),
-        "rounds": part.rounds,
-        "examined": part.examined,
-        "accepted": part.accepted,
-        "alpha": part.alpha,
-        "interval": list(part.interval),
-        "alpha_same_positions": part.alpha_same,
-        "kappas": list(own.kappas[i]),
-        "mean_kappa": part.mean_kappa,
-    }

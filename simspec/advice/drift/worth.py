@@ -31,6 +31,8 @@ class Worth:
         Tokens per plain step at it.
     fixed : int
         The best single κ for all of the log; 0 for off.
+    longest : int
+        The longest κ that was weighed.
     speedup_fixed, speedup_changing : float
         Tokens per plain step over the whole log with one κ, and with the best of each stretch from its first round on.
     """
@@ -38,6 +40,7 @@ class Worth:
     kappas: tuple[int, ...]
     speedups: tuple[float, ...]
     fixed: int
+    longest: int
     speedup_fixed: float
     speedup_changing: float
 
@@ -79,6 +82,7 @@ def worth_of(parts: Sequence[Part], costs: RoundCosts, seed: int = 1) -> Worth |
         kappas=tuple(max(0, options[best]) for best in cost.argmin(axis=1)),
         speedups=tuple((1.0 / cost.min(axis=1)).tolist()),
         fixed=max(0, options[int(np.argmin(fixed))]),
+        longest=kappa_max,
         speedup_fixed=float(weight.sum() / fixed.min()),
         speedup_changing=float(weight.sum() / (weight @ cost.min(axis=1))),
     )

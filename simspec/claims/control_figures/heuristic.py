@@ -19,7 +19,8 @@ from simspec.kernels.words import LANES
 from simspec.model import BetaMixture, DiscreteMixture, Hmm, Markov, Position, Process, Simulation
 from simspec.model.identity import canonical_json
 from simspec.model.policies import Heuristic
-from simspec.run.engine import Job, players, run_jobs, steered_form_of
+from simspec.run.engine import Job, players, run_jobs
+from simspec.run.plans import steered_form_of
 from simspec.stats.logits import rate
 
 if TYPE_CHECKING:

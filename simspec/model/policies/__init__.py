@@ -3,6 +3,7 @@
 from simspec.model.policies.bandits import Exp3, Exp3Spec, Thompson, Ucb, UcbSpec
 from simspec.model.policies.estimates import Goodput, Rolling
 from simspec.model.policies.fixed import BatchTable, Fixed, Schedule
+from simspec.model.policies.foresight import Foresight
 from simspec.model.policies.gate import Gate
 from simspec.model.policies.heuristic import Heuristic, Steps
 from simspec.model.policies.own import OwnPolicy, register_policy
@@ -15,6 +16,7 @@ __all__ = [
     "Exp3",
     "Exp3Spec",
     "Fixed",
+    "Foresight",
     "Gate",
     "Goodput",
     "Heuristic",

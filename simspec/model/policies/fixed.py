@@ -49,8 +49,8 @@ class Schedule(Policy):
     kappas: tuple[Length, ...] = Field(min_length=1, description="κ by tokens out")
 
     @property
-    def by_position(self) -> bool:
-        return True
+    def of_one_request(self) -> str:
+        return "goes by the output position of one request"
 
     @property
     def begins(self) -> int:
@@ -118,8 +118,8 @@ class BatchTable(Policy):
         return found[0] if found else 0
 
     @property
-    def by_position(self) -> bool:
-        return True
+    def of_one_request(self) -> str:
+        return "goes by the output position of one request"
 
     @property
     def begins(self) -> int:

@@ -53,8 +53,8 @@ class Optimal(Planned):
     type: Literal["optimal"] = "optimal"
 
     @property
-    def by_position(self) -> bool:
-        return True
+    def of_one_request(self) -> str:
+        return "goes by the output position of one request"
 
     def check_process(self, process: Process) -> None:
         if not isinstance(process, Drift):

@@ -34,14 +34,24 @@ class Policy(Model):
         return True
 
     @property
+    def listens(self) -> bool:
+        """Whether outcomes of rounds steer it."""
+        return self.adapts
+
+    @property
+    def rejects(self) -> bool:
+        """Whether a draft may be rejected: not where every run is known beforehand."""
+        return True
+
+    @property
     def reads_cost(self) -> bool:
         """Whether prices steer it: another cost is then another simulation."""
         return False
 
     @property
-    def by_position(self) -> bool:
-        """Whether κ follows from the output position of a request, which requests served together do not share."""
-        return False
+    def of_one_request(self) -> str:
+        """Why it cannot choose one κ for several requests; empty if it can."""
+        return ""
 
     @property
     def begins(self) -> int:

@@ -1,0 +1,122 @@
+"""Who should choose κ?  The league of controllers, and the regret of one of them over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from simspec.model import Cost, Process
+from simspec.model.asked import as_cost, as_policy, as_process, as_serving
+
+if TYPE_CHECKING:
+    from simspec.model.policies import Policy
+    from simspec.model.serving import Serving
+    from simspec.run.league import League
+    from simspec.run.regret import RegretCurve
+
+
+def league(
+    process: Process | dict[str, Any] | None = None,
+    cost: Cost | dict[str, Any] | None = None,
+    windows: int = 1_000_000,
+    seed: int = 1,
+    level: float = 0.95,
+    threads: int | None = None,
+    longest: int = 8,
+    serving: Serving | dict[str, Any] | None = None,
+) -> League:
+    """Controllers of the draft length against the best fixed κ, on one process or in many surroundings.
+
+    Parameters
+    ----------
+    process : Process or dict, optional
+        As for `exact`; default fourteen surroundings, from one rate to quick changes of it.
+    cost : Cost or dict, optional
+        Prices of rounds and of changes of κ (``c_switch``, ``c_wake``); default c_d = .1.
+    windows : int
+        Rounds of each controller, at least 1.
+    seed : int
+        All controllers meet the same random words.
+    level : float
+        Confidence level of the intervals, 0 < level < 1.
+    threads : int, optional
+        Changes no number.
+    longest : int
+        Longest draft of all controllers and fixed κ, 1 to 32.
+    serving : Serving or dict, optional
+        Conditions, as for `simulate`, without batches.
+
+    Returns
+    -------
+    League
+        With ``places``, ``records()`` and a readable repr that answers first.
+
+    Raises
+    ------
+    ParameterError
+        An argument is out of range, or no policy can play the process.
+
+    Examples
+    --------
+    >>> import simspec
+    >>> mix = {"type": "discrete_mixture", "alphas": [0.9, 0.4], "weights": [0.5, 0.5], "weights_of": "requests"}
+    >>> found = simspec.league(mix | {"request_tokens": 256}, {"c_d": 0.1}, windows=20_000)
+    >>> best = max((place for place in found.places if not place.informed), key=lambda place: place.gain)
+    >>> best.controller, best.verdict
+    ('rolling .95', 'beats')
+    """
+    from simspec.run.league import league as play
+    from simspec.run.surroundings import Surrounding
+
+    own = None if process is None else as_process(process)
+    where = None if own is None else {"yours": Surrounding(own, str(own))}
+    price = Cost(c_d=0.1) if cost is None else as_cost(cost)
+    return play(price, windows, seed, level, threads, where, longest, serving=as_serving(serving))
+
+
+def regret(
+    process: Process | dict[str, Any],
+    policy: Policy | dict[str, Any] | str,
+    cost: Cost | dict[str, Any],
+    marks: Sequence[int],
+    seed: int = 1,
+    chunks: int = 1,
+    level: float = 0.95,
+    serving: Serving | dict[str, Any] | None = None,
+) -> RegretCurve:
+    """Regret of a controller over time: cost − tokens/S at marks, S of the best fixed κ and of those who know more.
+
+    Parameters
+    ----------
+    process, policy, cost, serving
+        As for `simulate`; requests are served one by one.
+    marks : sequence of int
+        Rounds, or requests where output has an end, ascending.
+    seed : int
+        All controllers meet the same random words.
+    chunks : int
+        Of 64 lanes each, at least 1: lanes are what bands come from.
+    level : float
+        Confidence level of the bands, 0 < level < 1.
+
+    Returns
+    -------
+    RegretCurve
+        With ``against["fixed"]`` and, where they have a meaning, ``["schedule"]``, ``["oracle"]``, ``["foresight"]``.
+
+    Raises
+    ------
+    ParameterError
+        The marks do not ascend, or no policy can play the process.
+
+    Examples
+    --------
+    >>> import simspec
+    >>> curve = simspec.regret({"type": "iid", "alpha": 0.7}, "rolling", {"c_d": 0.1}, [100, 1000, 10_000])
+    >>> abs(curve.slope - 1.0) < 0.1  # a memory that forgets loses as much of every token
+    True
+    """
+    from simspec.run.regret import regret as play
+
+    chosen, conditions = as_policy(policy), as_serving(serving)
+    return play(as_process(process), chosen, as_cost(cost), marks, seed, chunks, level, conditions)
