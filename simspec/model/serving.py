@@ -98,10 +98,12 @@ class Serving(Model):
         return {key: value for key, value in own.items() if value != type(self).model_fields[key].default}
 
     def under(self, policy: Policy) -> Serving:
-        """What matters to this policy: at a fixed κ no news count, and all have it anyway."""
+        """What matters to this policy: at a fixed κ no news count, and a drafter that is never off is never stale."""
         if not policy.adapts:
             return Serving(batch=self.batch)
-        return self if policy.listens else self.model_copy(update={"delay": 0, "shares": self.batch == 1})
+        idle: dict[str, float] = {} if policy.listens else {"delay": 0}
+        idle |= {} if policy.rests else {"stale_rounds": 0, "stale_factor": 1.0}
+        return self.model_copy(update=idle)
 
     def check(self, *policies: Policy) -> None:
         """Raise `ParameterError` if a key has no effect under any of the policies."""
@@ -109,7 +111,8 @@ class Serving(Model):
         for key in self.identity():
             if key not in matter:
                 told = f"{key} = {_said(getattr(self, key))} has no effect on policy {policies[0].type}"
-                raise ParameterError(key, f"{told}; allowed: a policy that chooses κ, or no {key}").under("serving")
+                who = "may choose κ = 0 (lowest = 0)" if key.startswith("stale") else "chooses κ by past rounds"
+                raise ParameterError(key, f"{told}; allowed: a policy that {who}, or no {key}").under("serving")
 
     def check_process(self, process: Process) -> None:
         """Raise `ParameterError` if a stale drafter has no meaning for a process."""

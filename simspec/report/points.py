@@ -135,7 +135,7 @@ class Point:
         kind, label = first.get("policy"), first.get("policy_label")
         if not isinstance(kind, str) or kind == "fixed":
             return ""
-        served = [f"{key} = {value:g}" for key, value in Serving.of_row(first).identity().items()]
+        served = [self.served] if self.served else []
         if isinstance(label, str) and label:
             return " ".join([label, *served])
         own, fields = json.loads(first.get("policy_parameters") or "{}"), Policies.fields(kind)
@@ -143,8 +143,13 @@ class Point:
         told = {key: value for key, value in own.items() if key not in ("cost", "code") and value != usual.get(key)}
         return " ".join([kind, *(f"{key} = {_short(value)}" for key, value in told.items()), *served])
 
+    @property
+    def served(self) -> str:
+        """Under which conditions rounds ran, in words; empty where nothing was said."""
+        return str(Serving.of_row(self.rows[0])) if self.rows else ""
+
     def _with_scheme(self, text: str) -> str:
-        return "; ".join([text, *(own for own in (self.scheme, self.policy) if own)])
+        return "; ".join([text, *(own for own in (self.scheme, self.policy or self.served) if own)])
 
     @property
     def name(self) -> str:
@@ -174,7 +179,7 @@ class Point:
         """What stays the same while rates are varied: type, label and all parameters that are not rates."""
         rest = {key: value for key, value in self.parameters.items() if not isinstance(value, (float, list))}
         label = self.label if isinstance(self.parameters.get("alpha"), float) else ""
-        return self.kind, json.dumps([label, rest, self.scheme], sort_keys=True)
+        return self.kind, json.dumps([label, rest, self.scheme, self.served], sort_keys=True)
 
 
 @dataclass(frozen=True)

@@ -23,15 +23,16 @@ def best_table(records: list[dict[str, Any]], kinds: dict[str, set[Any]]) -> str
     steered = any(chooses)
     for name, who, row in zip(names, chooses, records, strict=True):
         star = f"{row['kappa_star']}{' (largest run)' if row['at_kappa_max'] else ''}"
-        star = f"mean {_mean_kappa(row):.2f}" if who else star
+        adapts = (row.get("policy") or "fixed") != "fixed"
+        star = f"mean {_mean_kappa(row):.2f}" if adapts else star
         rows.append(
             [
                 name,
                 *([who or "fixed"] if steered else []),
                 *(f"{row[key]:g}" for key in varies),
                 f"off ({row['kappa_star']})" if row["off_is_better"] else star,
-                "–" if who else kappa_set(row["indistinguishable_kappas"]),
-                "–" if who else kappa_set(row["within_2pct_kappas"]),
+                "–" if adapts else kappa_set(row["indistinguishable_kappas"]),
+                "–" if adapts else kappa_set(row["within_2pct_kappas"]),
                 with_interval(row, "speedup"),
                 number(row["speedup_exact"]),
                 *([_gain(row)] if steered else []),
@@ -133,13 +134,17 @@ def scheme_names(records: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def policy_names(records: Sequence[dict[str, Any]]) -> list[str]:
-    """The label of each policy that changes κ, else its type, with what differs between those; empty where κ is fixed.
+    """The label of each policy that changes κ, else its type, with what differs between those and how it is served.
+
+    Empty where κ is fixed and nothing was said of serving.
 
     Examples
     --------
     >>> rows = [{"policy": "rolling", "policy_parameters": f'{{"smoothing": {x}, "lowest": 1}}'} for x in (0.85, 0.99)]
     >>> policy_names([{"policy": "fixed"}, *rows, {"policy": "exp3", "policy_label": "mine", "serving_delay": 2}])
     ['', 'rolling smoothing=0.85', 'rolling smoothing=0.99', 'mine delay=2']
+    >>> policy_names([{"policy": "fixed", "serving_batch": 4}])
+    ['fixed batch=4']
     """
     own = [(r.get("policy") or "fixed", json.loads(r.get("policy_parameters") or "{}")) for r in records]
     names = []
@@ -148,7 +153,7 @@ def policy_names(records: Sequence[dict[str, Any]]) -> list[str]:
         differ = {key: v for key, v in parameters.items() if any(p.get(key) != v for p in others) and key != "cost"}
         label = record.get("policy_label") or " ".join([kind, *_short_all(differ)])
         told = _short_all(Serving.of_row(record).identity())
-        names.append(" ".join([*([] if kind == "fixed" else [label]), *told]))
+        names.append("" if kind == "fixed" and not told else " ".join([label, *told]))
     return names
 
 
@@ -167,4 +172,6 @@ def _short(key: str, value: Any) -> str:
     if isinstance(value, list):
         few = len(value) <= 4 and all(isinstance(entry, (int, float)) for entry in value)
         return f"{key}={','.join(f'{entry:g}' for entry in value)}" if few else f"{len(value)} values of {key}"
+    if isinstance(value, bool):
+        return f"{key}={str(value).lower()}"
     return f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"

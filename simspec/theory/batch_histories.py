@@ -113,7 +113,7 @@ def enumerate_batch(
     Raises
     ------
     ParameterError
-        If there are too many histories, or the rule asks for something else than a κ.
+        If there are too many histories, a change of κ has a price, or the rule asks for something else than a κ.
 
     References
     ----------
@@ -130,6 +130,7 @@ def enumerate_batch(
     (1.5, 2.0, 2.125, 0.0588)
     """
     check_whole("batch", batch, 1, 4)
+    cost.check_changes_are_free("enumerate_batch")
     classes, tokens, truncate = _requests(process)
     top = HISTORY_KAPPA_LIMIT + 1
     sums = _Sums(np.zeros((top, top)), np.zeros((top, 2)))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simspec.model.cost import Cost
 from simspec.model.mixture import BetaMixture, DiscreteMixture
 from simspec.theory.lanes import lagged_sum
 from simspec.theory.law import FloatArray, Sweep, WindowLaw, moments
@@ -202,6 +203,24 @@ def round_starts(rates: FloatArray, kappa: int, first: int, stop: int) -> FloatA
     whole = i[i % length == 0]
     starts[whole - first] += np.power(rates, whole[:, None].astype(np.float64))
     return starts
+
+
+def request_costs(process: Mixture, rates: FloatArray, kappa: int, cost: Cost) -> FloatArray:
+    """Expected cost of one request by its rate.
+
+    Examples
+    --------
+    >>> from simspec.model.mixture import DiscreteMixture
+    >>> mix = DiscreteMixture(alphas=[1.0, 0.0], weights=[0.5, 0.5], weights_of="requests", request_tokens=4)
+    >>> request_costs(mix, np.array([1.0, 0.0]), 1, Cost(c_d=0.5))  # two full rounds; four, the last without a draft
+    array([3. , 5.5])
+    """
+    total = _totals(process, rates, kappa)
+    spent = cost.base(kappa) * total.rounds + cost.c_r * (total.rounds - total.full)
+    if total.cut is not None:
+        saved = np.array([cost.base(kappa) - cost.base(drafts) for drafts in range(len(total.cut))])
+        spent = spent - saved @ total.cut
+    return np.asarray(spent, dtype=np.float64)
 
 
 def _rounds_before(rates: FloatArray, kappa: int, n: int) -> FloatArray:

@@ -5,9 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from simspec.advice.own_league import INDEPENDENT, of_source
+from simspec.advice.own_league import INDEPENDENT, STILL
 from simspec.cli.main import main
-from simspec.evidence.recognise import fit
 
 QUICK = ["--windows", "4000", "--quiet"]
 
@@ -33,22 +32,17 @@ def answer_of(capsys, *words):
 
 
 def test_a_log_whose_requests_differ_rewards_adapting(mixed, capsys):
-    told = answer_of(capsys, str(mixed), "--draft-cost", "0.05", "--windows", "8000")
-    assert told.startswith("2 classes of requests: adapting pays: ")
-    assert "plain steps per change of κ nothing is left of it" in " ".join(told.split())
-    assert "knows the rate (exact)" in told
-    assert "requests have its mean of 202 tokens" in " ".join(told.split())
-    assert "no fitted process drifts along the output" in told
-    (own,) = of_source(fit(mixed)[0]).where.values()
-    assert own.process.request_tokens == 202
-
-
-def test_json_of_a_log(mixed, capsys):
-    found = json.loads(answer_of(capsys, str(mixed), "--json", "--kappa-max", "6", "--switch-cost", "0.01"))
-    assert (found["windows"], found["longest"], found["cost"]["c_switch"]) == (4000, 6, 0.01)
-    assert found["answer"].startswith("2 classes of requests: ")
+    words = [str(mixed), "--json", "--kappa-max", "6", "--draft-cost", "0.05", "--switch-cost", "0.01"]
+    found = json.loads(answer_of(capsys, *words, "--windows", "8000"))
+    assert (found["windows"], found["longest"], found["cost"]["c_switch"]) == (8000, 6, 0.01)
+    assert found["answer"].startswith("2 classes of requests: adapting pays: ")
+    assert "plain steps per change of κ nothing is left of it" in found["answer"]
+    assert "requests have its mean of 202 tokens" in found["surroundings"]["2 classes of requests"]
+    assert "request_tokens = 202" in found["surroundings"]["2 classes of requests"]
+    assert STILL in found["notes"]
     assert {place["surrounding"] for place in found["places"]} == set(found["surroundings"])
-    assert any(place["exact"] and place["mean_drafted"] is None for place in found["places"])
+    exact = [place for place in found["places"] if place["exact"]]
+    assert [(place["controller"], place["mean_drafted"]) for place in exact] == [("knows the rate", None)]
     assert "NaN" not in json.dumps(found)
 
 

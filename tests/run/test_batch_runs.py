@@ -14,6 +14,7 @@ from simspec.kernels.words import LANES, stream_keys
 from simspec.model import Cost, DiscreteMixture, Drift, Iid, ParameterError, Scenario, Simulation
 from simspec.model.policies import Heuristic, Rolling
 from simspec.model.serving import Serving
+from simspec.report.points import points
 from simspec.run.engine import Job, join, run_jobs
 from simspec.run.record import Recording
 from simspec.run.sweep import sweep
@@ -157,6 +158,11 @@ def test_a_scenario_has_them_as_axes(tmp_path):
     compared = simspec.compare(first, second)
     assert not compared.differs
     assert len(compared.pairs) == 5
+    shown = str(first)
+    assert all(f"{own}  " in shown for own in ("fixed batch=4", "heuristic batch=4", "heuristic batch=4 shares=false"))
+    assert shown.count("mean ") == 6  # a fixed κ is shown as it is
+    held = points(first.to_pandas())
+    assert len({(point.name, point.price) for point in held}) == len(held) == 10
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ COST = Cost(c_d=0.1)
 
 @pytest.fixture(scope="module")
 def small():
-    return league(COST, windows=8_000)
+    return league(COST, windows=6_000)
 
 
 def test_a_fixed_length_makes_what_it_must(small):
@@ -117,7 +117,7 @@ def test_a_change_of_kappa_may_cost():
 
 def test_the_same_table_for_any_threads():
     where = {name: surroundings()[name] for name in ("runs", "long")}
-    one, two = (league(COST, 5_000, threads=threads, where=where).records() for threads in (1, 2))
+    one, two = (league(COST, 1_000, threads=threads, where=where).records() for threads in (1, 2))
     assert one == two
 
 

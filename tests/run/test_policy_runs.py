@@ -300,6 +300,10 @@ def test_conditions_of_serving_are_an_axis(tmp_path):
         ({"delay": 2.5}, "heuristic", "serving.delay = 2.5 is not a whole number"),
         ({"dely": 2}, "heuristic", 'unknown key "dely"; did you mean "delay"?'),
         ({"delay": 2}, "fixed", "serving.delay = 2 has no effect on policy fixed"),
+        ({"stale_rounds": 2}, "heuristic", "serving.stale_rounds = 2 has no effect without stale_factor"),
+        ({"stale_rounds": 2, "stale_factor": 1.5}, "gate", "serving.stale_factor = 1.5 is out of range"),
+        ({"stale_rounds": 2, "stale_factor": 0.5}, "heuristic", "a policy that may choose κ = 0 (lowest = 0)"),
+        ({"delay": 2}, "foresight", "serving.delay = 2 has no effect on policy foresight"),
         ([2], "heuristic", 'serving = [2]; allowed: {"delay": 2}'),
     ],
 )

@@ -1,5 +1,7 @@
 """Regret over time: counts at marks against the twin, and losses that are known exactly."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -9,11 +11,11 @@ from simspec.kernels.lower_policies import policy_form
 from simspec.kernels.words import stream_keys
 from simspec.model import BetaMixture, Cost, DiscreteMixture, Drift, Iid, Markov, ParameterError, Trace
 from simspec.model.policies import Exp3, Heuristic, Rolling, Schedule, Ucb
-from simspec.run.comparators import comparators, fixed_speedups
+from simspec.run.comparators import Comparator, comparators, fixed_speedups
 from simspec.run.engine import form_of
-from simspec.run.regret import crossover, regret
+from simspec.run.regret import Against, RegretCurve, crossover, regret
 from simspec.stats.controlled import controlled
-from simspec.stats.intervals import ratio
+from simspec.stats.intervals import ratio, student
 
 COST = Cost(c_d=0.1)
 MIX = DiscreteMixture(alphas=(0.91, 0.49), weights=(0.5, 0.5), weights_of="requests", request_tokens=40)
@@ -83,6 +85,29 @@ def test_regret_along_requests_is_the_loss_per_request():
             assert (np.abs(held.mean - 1.1 * lost * curve.marks) > 6 * held.half / 1.96)[-1]
 
 
+def test_rollbacks_and_changes_of_kappa_are_paid():
+    """Ten tokens, all histories listed: regret of 64 requests, κ going off and on; six errors of 256 lanes."""
+
+    def falling(rounds):
+        kappa = 3
+        for drafted, accepted in rounds:
+            kappa = min(5, kappa + 2) if accepted == drafted else max(0, kappa - 3)
+        return kappa
+
+    short, policy = Drift(alpha_start=0.8, alpha_end=0.5, tokens=10), Heuristic(first=3, lowest=0, highest=5, down=3)
+    free = Cost(c_d=0.1, c_v=0.02, c_r=0.3)
+    dear, other = free.changed(c_switch=0.05, c_wake=0.4), free.changed(c_switch=0.4, c_wake=0.05)
+    curve = regret(short, policy, dear, [64], chunks=4)
+    laws = [theory.enumerate_policy(short, falling, cost) for cost in (dear, other, free, free.changed(c_switch=0.05))]
+    assert curve.best_fixed == theory.optimum(short, free, 5).best_speedup  # who never changes κ pays for no change
+    off = [abs(curve.mean[0] - 64 * (law.mean_cost - 10 / curve.best_fixed)) for law in laws]
+    assert off[0] < 6 * curve.half[0] / 1.96 < min(off[1:])
+    found = regret(Iid(alpha=0.7), Schedule(kappas=(5,)), free, [100])  # without noise
+    law, best = theory.window(Iid(alpha=0.7), 5), theory.optimum(Iid(alpha=0.7), free, 5).best_speedup
+    lost = free.base(5) + 0.3 * (1 - 0.7**5) - law.mean_tokens / best
+    assert found.mean[0] == pytest.approx(100 * lost)
+
+
 def test_tokens_behind_the_end_of_a_request_are_none():
     """Drafts are not cut and what they emit beyond the end is discarded; lengths may be random.  Six errors."""
     for law in ("fixed", "geometric"):
@@ -120,6 +145,11 @@ def test_who_knows_the_rate_is_ahead_by_what_brute_force_says():
 
     each = [flat(alpha) for alpha in MIX.alphas]
     assert theory.informed_speedup(MIX, COST, 8) == pytest.approx(2 / sum(1 / own for own in each), rel=1e-9)
+    for change in ({"truncate": False}, {"request_law": "geometric"}):
+        own, dear = MIX.model_copy(update=change), Cost(c_d=0.05, c_r=0.3)
+        alone = [own.model_copy(update={"alphas": (a,), "weights": (1.0,)}) for a in MIX.alphas]
+        speeds = [theory.optimum(one, dear, 8).best_speedup for one in alone]
+        assert theory.informed_speedup(own, dear, 8) == pytest.approx(2 / sum(1 / x for x in speeds), rel=1e-9)
     assert theory.informed_speedup(FALLS, COST, 8) <= theory.optimal_plan(FALLS, COST, 8).speedup
     sure = BetaMixture(alpha=0.7, rho=0.0, request_tokens=40)
     assert theory.informed_speedup(sure, COST, 8) == pytest.approx(theory.optimum(sure, COST, 8).best_speedup)
@@ -163,8 +193,46 @@ def test_regret_of_the_rolling_estimate_is_linear_and_that_of_a_bandit_is_not():
     assert abs(grown - 20_000 * lost) < 6 * rolling.half[-1] / 1.96
     assert rolling.slope == pytest.approx(1.0, abs=0.02)
     assert bandit.slope < 0.85
-    assert crossover(bandit, rolling) == 30_000 or bandit.mean[-1] < rolling.mean[-1]
-    assert crossover(rolling, bandit) is None or crossover(rolling, bandit) < 30_000
+    assert bandit.mean[0] > rolling.mean[0]
+    assert bandit.mean[-1] < rolling.mean[-1]
+    assert 100 < crossover(bandit, rolling) <= 30_000
+    assert crossover(rolling, bandit) is None
+
+
+def curve_of(marks, by_lane):
+    """A curve as if it had been played."""
+    held = Comparator("fixed", 2.0, "the best fixed κ = 4", 4)
+    lanes, at = np.asarray(by_lane, float), np.array(marks)
+    own = Against(held, lanes.mean(axis=1), np.zeros(len(at)), lanes)
+    return RegretCurve(Rolling(), "rounds", at, at.astype(float), 2.0 * at, {"fixed": own})
+
+
+def test_a_slope_is_that_of_the_last_decade():
+    """Regret that is linear up to the 30th round and a square root from there on; a tenth of 250 is nearest to 30."""
+    marks = [1, 10, 30, 100, 250]
+    grown = [mark if mark <= 30 else 30 * math.sqrt(mark / 30) for mark in marks]
+    assert curve_of(marks, np.outer(grown, np.ones(4))).slope == pytest.approx(0.5, rel=1e-12)
+    assert np.isnan(curve_of(marks, np.outer([*grown[:-1], -1.0], np.ones(4))).slope)
+    assert np.isnan(curve_of([7], np.ones((1, 4))).slope)
+
+
+def test_the_error_of_a_slope_leaves_lanes_out_one_by_one():
+    """The jackknife: what a lane loses early it has lost late as well, so that both marks move together."""
+    rng = np.random.default_rng(9)
+    early = 10.0 + rng.normal(size=64)
+    own = curve_of([10, 100], [early, 9.0 * early + rng.normal(size=64)])
+    slopes = [curve_of([10, 100], np.delete(own.against["fixed"].by_lane, lane, axis=1)).slope for lane in range(64)]
+    jackknife = math.sqrt(63 / 64 * ((np.array(slopes) - np.mean(slopes)) ** 2).sum())
+    assert own.slope_half(0.95) == pytest.approx(student(0.95, 64) * jackknife, rel=0.05)
+    assert own.slope_half(0.5) == pytest.approx(student(0.5, 64) * jackknife, rel=0.05)
+
+
+def test_a_crossover_is_the_last_one():
+    """Ahead, behind, level, ahead for good: from the fourth mark on."""
+    marks = [1, 2, 3, 4, 5]
+    one, other = (curve_of(marks, np.outer(mean, np.ones(4))) for mean in ([1, 3, 2, 1, 1], [2, 2, 2, 2, 2]))
+    assert (crossover(one, other), crossover(other, one), crossover(one, one)) == (4, None, None)
+    assert crossover(curve_of(marks, np.zeros((5, 4))), other) == 1
 
 
 @pytest.mark.parametrize(
@@ -182,7 +250,7 @@ def test_what_regret_refuses(process, marks, key):
     assert error.value.key == key
 
 
-def test_the_interval_of_a_slope_covers_it():
+def test_the_intervals_of_regret_and_of_its_slope_cover_them():
     """200 seeds: at 95% fewer than 167 hits have a probability of 1e-9; half the width hits some 135 times."""
     curves = [regret(Iid(alpha=0.7), Rolling(highest=8), COST, [10, 100], seed=seed) for seed in range(200)]
     low, high = (np.mean([curve.mean[i] for curve in curves]) for i in (0, 1))
@@ -190,4 +258,9 @@ def test_the_interval_of_a_slope_covers_it():
     half = np.array([curve.slope_half() for curve in curves])
     assert 167 <= (off < half).sum() < 200
     assert (off < half / 2).sum() < 167
+    near, width = np.array([(abs(curve.mean[1] - high), curve.half[1]) for curve in curves]).T
+    assert 167 <= (near < width).sum() < 200
+    assert (near < width / 2).sum() < 167
+    wide = regret(Iid(alpha=0.7), Rolling(highest=8), COST, [10, 100], seed=0, level=0.5)
+    assert wide.half / curves[0].half == pytest.approx(np.full(2, 0.68 / 2.0), rel=0.01)
     assert np.isnan(regret(Iid(alpha=0.7), Rolling(), COST, [10]).slope_half())

@@ -83,6 +83,7 @@ def test_a_step_by_hand():
         ({"process": BetaMixture(alpha=0.5, rho=0.1, request_tokens=4)}, "no requests of fixed length"),
         ({"process": MIX.model_copy(update={"weights_of": "rounds"})}, "no requests of fixed length"),
         ({"batch": 0}, "batch = 0"),
+        ({"cost": Cost(c_switch=0.1)}, "c_switch = 0.1 is not priced"),
         ({"policy": lambda rounds: -1}, "asks for -1"),
         ({"policy": lambda rounds: True}, "asks for True"),
         ({"policy": lambda rounds: 2.0}, "asks for 2.0"),

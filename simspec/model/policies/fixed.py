@@ -53,6 +53,10 @@ class Schedule(Policy):
         return "goes by the output position of one request"
 
     @property
+    def rests(self) -> bool:
+        return 0 in self.kappas
+
+    @property
     def begins(self) -> int:
         return self.kappas[0]
 
@@ -120,6 +124,10 @@ class BatchTable(Policy):
     @property
     def of_one_request(self) -> str:
         return "goes by the output position of one request"
+
+    @property
+    def rests(self) -> bool:
+        return 0 in self.kappas
 
     @property
     def begins(self) -> int:

@@ -34,7 +34,8 @@ class Foresight(Costed):
     Notes
     -----
     With linear prices κ is the run itself wherever a token is worth its draft, 1 > Ŝ·(c_d + c_v), whatever Ŝ.  A draft
-    that stops just before its first rejection pays no c_r either.  In a batch every request has its own κ.
+    that stops just before its first rejection pays no c_r either.  In a batch every request needs its own κ
+    (shares = false).
 
     References
     ----------
@@ -66,6 +67,10 @@ class Foresight(Costed):
     @property
     def listens(self) -> bool:
         return False
+
+    @property
+    def rests(self) -> bool:
+        return self.lowest == 0
 
     @property
     def rejects(self) -> bool:

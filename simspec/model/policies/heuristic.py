@@ -94,6 +94,10 @@ class Steps(Policy):
             raise ParameterError("first", f"{told}; allowed: one of {shown(list(self.candidates))}")
 
     @property
+    def rests(self) -> bool:
+        return self.candidates[0] == 0
+
+    @property
     def begins(self) -> int:
         return self.candidates[len(self.candidates) // 2] if self.first is None else self.first
 

@@ -39,6 +39,11 @@ class Policy(Model):
         return self.adapts
 
     @property
+    def rests(self) -> bool:
+        """Whether it may choose κ = 0, so that the drafter is off for a while."""
+        return self.adapts
+
+    @property
     def rejects(self) -> bool:
         """Whether a draft may be rejected: not where every run is known beforehand."""
         return True
@@ -114,6 +119,10 @@ class Bounded(Policy):
         if self.first < self.lowest:
             told = f"first = {self.first} is below lowest = {self.lowest}"
             raise ParameterError("first", f"{told}; allowed: first ≥ lowest")
+
+    @property
+    def rests(self) -> bool:
+        return self.lowest == 0
 
     @property
     def begins(self) -> int:
