@@ -10,7 +10,8 @@ from simspec import theory
 from simspec.claims.control_figures.rules import COST, RULES
 from simspec.kernels.lower_policies import policy_form
 from simspec.model import BetaMixture, DiscreteMixture, Drift, Hmm, Markov, Process, Simulation
-from simspec.run.engine import Job, players, run_jobs, steered_form_of
+from simspec.run.engine import Job, players, run_jobs
+from simspec.run.plans import steered_form_of
 from simspec.run.progress import Progress
 from simspec.stats.counts import Counts
 from simspec.stats.intervals import ratio, student
