@@ -72,6 +72,20 @@ def test_the_python_examples_print_what_they_say(clone):
     assert runner.failures == 0
 
 
+def examples():
+    """Documents with Python in them; two have a test of their own."""
+    for file in sorted((ROOT / "docs").glob("*.md")):
+        if file.stem not in ("theory", "systems") and ">>>" in file.read_text(encoding="utf-8"):
+            yield pytest.param(file, id=file.stem)
+
+
+@pytest.mark.parametrize("file", list(examples()))
+def test_the_python_of_a_document_prints_what_it_says(file, clone):
+    failed, tried = doctest.testfile(str(file), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert tried
+    assert not failed
+
+
 def test_the_quickstart_in_the_readme_is_the_shipped_file():
     (block,) = blocks("toml")
     assert block.strip() == (ROOT / "scenarios" / "quickstart.toml").read_text(encoding="utf-8").strip()

@@ -3,6 +3,10 @@
 import functools
 
 from simspec.kernels.jit import njit
+from simspec.model import ParameterError
+
+_FRAMES = ("Failed in", "During:")
+"""How lines of numba's messages begin that only say where it was."""
 
 
 @functools.cache
@@ -16,8 +20,26 @@ def policy_type():
 
 @functools.cache
 def own_policy(function):
-    """A user's policy, compiled."""
-    return njit(function, policy_type().signature)
+    """A user's policy, compiled; a row of ``state`` that is not there raises instead of reading what lies behind it.
+
+    Raises
+    ------
+    ParameterError
+        It cannot be compiled.
+    """
+    from numba.core.errors import NumbaError
+
+    try:
+        return njit(function, policy_type().signature, checked=True)
+    except (NumbaError, TypeError) as error:
+        lines = (line.strip() for line in str(error).splitlines())
+        why = next((line for line in lines if line and not line.startswith(_FRAMES)), type(error).__name__)
+        name = getattr(function, "__qualname__", "choose")
+        raise ParameterError(
+            "policy",
+            f"policy: {name} cannot be compiled: {why}; allowed: choose(kappa, accepted, full, state), "
+            "numbers and arrays only",
+        ) from error
 
 
 @functools.cache

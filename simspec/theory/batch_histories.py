@@ -117,7 +117,7 @@ def enumerate_batch(
 
     References
     ----------
-    docs/control.md, "Requests that are served together".
+    docs/serving.md, "Requests that are served together".
 
     Examples
     --------

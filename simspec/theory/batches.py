@@ -66,7 +66,7 @@ def static_batch(process: Drift | DiscreteMixture, kappa: int, batches: Sequence
 
     References
     ----------
-    docs/control.md, "Requests that are served together"; the law of the rounds is `simspec.theory.generation_rounds`.
+    docs/serving.md, "Requests that are served together"; the law of the rounds is `simspec.theory.generation_rounds`.
 
     Examples
     --------

@@ -292,7 +292,7 @@ def rates_of_alarm(name, logs=400):
 @pytest.mark.deep
 @pytest.mark.parametrize("name", DETECTORS)
 def test_figures_of_the_documentation(name, capsys):
-    """docs/control.md, "Drift in a log": share of steady logs with an alarm, and how late a fall is told."""
+    """docs/drift.md: share of steady logs with an alarm, and how late a fall is told."""
     found = rates_of_alarm(name)
     abrupt = [looked(iid(np.random.default_rng(i), np.repeat([0.85, 0.62], 5000), 10_000), name) for i in range(200)]
     late = [own[2][0].told - 5000 for own in abrupt if abs(own[2][0].unit - 5000) < 100]
