@@ -30,11 +30,11 @@ def test_u37_the_gain_of_adapting_falls_with_the_length_of_phases():
     cost = {"c0": 1.215, "c_d": 0.236}
     assert all(abs(cost["c0"] + k * cost["c_d"] - seen) < 0.06 for k, seen in zip((1, 3, 7), rounds, strict=True))
     gains = {}
-    for period in (16, 64, 256, 1024):
+    for period in (16, 64, 256):
         alphas = [0.98 if i // period % 2 == 0 else 0.55 for i in range(4096)]
         policy = {"type": "rolling", "smoothing": 0.95, "highest": 8}
         gains[period] = -played({"type": "drift", "shape": "table", "alphas": alphas}, policy, cost)["loss_fixed"]
-    assert gains[16] < 0.0 < 0.01 < gains[64] < 0.05 < gains[256] < gains[1024]
+    assert gains[16] < 0.0 < 0.01 < gains[64] < 0.05 < gains[256]
     assert 0.08 < gains[256] < 0.10  # the report's own gains: 3% on a chain, 11.8% on a tree
 
 
@@ -48,11 +48,12 @@ def test_u44_a_threshold_of_the_gate_depends_on_kappa():
     assert trips[2].ever > 0.8  # a run of 1,000 rounds at κ = 4 is shut by chance
 
 
-def test_u19_the_price_of_off_moves_the_break_even():
-    """vllm-project/vllm pull request 52087: rounds with κ = 0 cost 21.58% more at concurrency 189."""
+def test_u19_the_price_of_a_round_without_drafts_moves_the_break_even():
+    """vllm-project/vllm pull request 52087: the arm with κ = 0 costs 21.58% more at concurrency 189."""
     weak = {"type": "iid", "alpha": 0.08}
     chooses = {"type": "rolling", "smoothing": 0.95, "lowest": 0, "highest": 4, "initial": 0.3, "first": 1}
-    free, dear = (played(weak, chooses, {"c_d": 0.1, "off": off}) for off in (1.0, 1.2158))
+    drafting = {"draft_table": [0.0, 0.1, 0.2, 0.3, 0.4]}
+    free, dear = (played(weak, chooses, drafting | {"verify_table": [none] + [1.0] * 4}) for none in (1.0, 1.2158))
     assert free["share_off"] > 0.9
     assert free["best_fixed"] == pytest.approx(1.0)
     assert dear["share_off"] == 0.0
@@ -93,8 +94,8 @@ class Probing(simspec.OwnPolicy):
 def test_u64_what_probing_costs():
     """bstnxbt/dflash-mlx issue 32: 28 of 274 rounds try a block that runs at half the speed; +6.2% without.
 
-    Rounds of 112 ms at κ = 3 and 272 ms at κ = 7.  These two alone give 9.7% (2.80 and 3.73 tokens per round: 9.6%), more
-    than was seen.  The loss is that of the ratio of means, to five standard errors.
+    Rounds of 112 ms at κ = 3 and 272 ms at κ = 7.  These two alone give 9.7% (2.80 and 3.73 tokens per
+    round: 9.6%), more than was seen.  The loss is that of the ratio of means, to five standard errors.
     """
     process, cost = (
         simspec.Iid(alpha=0.75),
@@ -104,4 +105,5 @@ def test_u64_what_probing_costs():
     few, many = (theory.window(process, k).mean_tokens for k in (3, 7))
     expected = (9 * few + many) / (9 + 272 / 112) / few - 1
     assert expected == pytest.approx(-0.097, abs=0.001)
-    assert row["speedup"] / few - 1 == pytest.approx(expected, abs=5 * row["speedup_se"] / few)
+    error = (row["speedup_high"] - row["speedup_low"]) / 2 / 1.96
+    assert row["speedup"] / few - 1 == pytest.approx(expected, abs=5 * error / few)
