@@ -38,16 +38,6 @@ def test_u37_the_gain_of_adapting_falls_with_the_length_of_phases():
     assert 0.08 < gains[256] < 0.10  # the report's own gains: 3% on a chain, 11.8% on a tree
 
 
-def test_u44_a_threshold_of_the_gate_depends_on_kappa():
-    """NVIDIA/TensorRT-LLM pull request 12905: off for good where rolling accepted/drafted falls below a threshold."""
-    trips = [
-        simspec.gate_trips({"alpha": 0.7, "kappa": k}, threshold=0.3, window=32, rounds=1000) for k in (1, 2, 4, 8)
-    ]
-    assert [trip.rate for trip in trips] == pytest.approx([0.70, 0.60, 0.44, 0.27], abs=0.006)
-    assert trips[0].one_window < 1e-5 < 0.01 < trips[2].one_window < 0.02 < 0.6 < trips[3].one_window
-    assert trips[2].ever > 0.8  # a run of 1,000 rounds at κ = 4 is shut by chance
-
-
 def test_u19_the_price_of_a_round_without_drafts_moves_the_break_even():
     """vllm-project/vllm pull request 52087: the arm with κ = 0 costs 21.58% more at concurrency 189."""
     weak = {"type": "iid", "alpha": 0.08}
