@@ -106,7 +106,7 @@ def goes_on(policy, keeps, alpha):
     """Whether a second request differs from the first, all drafts being accepted, or all rejected."""
     form, first = policy_form(policy.model_copy(update={"keeps": keeps}))
     assert form.keeps == keeps
-    rows = lower.form(Drift(shape="table", alphas=(alpha,) * 61), form.highest)
+    rows = lower.form(Drift(shape="table", alphas=(alpha,) * 62), form.highest)
     one, two = (play.play(rows, KEYS, 0, 4, requests, first, form).histogram for requests in (1, 2))
     return (2 * one != two).any()
 
@@ -189,6 +189,25 @@ def test_what_is_no_policy_is_refused_in_one_line(keys, told):
         Policies.make(**keys)
     assert told in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "released"),
+    [
+        ("heuristic", {"first": 5, "up": 2, "down": 1, "lowest": 1, "keeps": False}),  # transformers 4.40
+        ("rolling", {"smoothing": 0.85, "of": "examined", "rule": "best", "guard": None, "degrade": "repeat"}),
+        ("steps", {"candidates": (1, 3, 5, 7), "weight": 0.2, "warm_up": 10, "interval": 5, "down": -0.25, "up": 0.0,
+                   "ceiling": 0.0, "begins": 5}),  # SGLang's AdaptiveStepSlot, batch of one
+        ("ucb_spec", {"lowest": 1, "highest": 4, "confidence": 0.5, "reward": "tokens", "begins": 1}),  # BanditSpec
+        ("exp3_spec", {"lowest": 1, "highest": 4}),
+        ("ucb", {"keep": 1.0, "window": None}),  # UCB1
+        ("thompson", {"keep": 1.0, "accepted": 1.0, "rejected": 1.0}),  # a flat prior
+        ("gate", {"of": "stretch", "probe": None, "trial": None}),  # TensorRT-LLM: for good
+    ],
+)  # fmt: skip
+def test_what_is_not_said_is_as_released(kind, released):
+    own = Policies.make(type=kind)
+    assert {key: getattr(own, key) for key in released} == released
 
 
 def test_prices_are_asked_for():
