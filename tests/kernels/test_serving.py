@@ -94,6 +94,14 @@ def test_a_stale_drafter_by_hand(rounds, cells):
         assert tally.wakes.tolist() == [4] * 3
 
 
+def test_a_request_begins_with_a_fresh_drafter():
+    """κ = 2, then off until the end: three tokens and one, four times over, though a stale drafter is never right."""
+    plan, process = Schedule(kappas=(2, 2, 2, 0)), Drift(shape="table", alphas=(1.0,) * 4)
+    for tally in both(plan, process, Serving(stale_rounds=5, stale_factor=0.0), 3, 4):
+        assert [tuple(cell) for cell in np.argwhere(tally.histogram).tolist()] == [(0, 0), (2, 2)]
+        assert (tally.total("n"), tally.wakes.tolist()) == (3 * 4 * 2, [0] * 3)
+
+
 def test_a_stale_drafter_needs_rows_of_its_own():
     urn, hidden = BetaMixture(alpha=0.7, rho=0.1, request_tokens=40), Hmm(P=((0.9, 0.1), (0.2, 0.8)), alphas=(0.9, 0.5))
     stale = Serving(stale_rounds=2, stale_factor=0.5)
