@@ -246,11 +246,19 @@ def _gate(policy: Gate) -> PolicyForm:
 
 
 def _own(policy: OwnPolicy) -> PolicyForm:
+    given = policy.start()
+    try:
+        initial = np.array(given, float)
+    except (TypeError, ValueError):
+        initial = np.array(0.0)
+    if initial.ndim != 1:
+        told = f"policy {policy.type}: start() gives {given!r:.40}"
+        raise ParameterError("policy", f"{told}; allowed: a list of numbers, one for each row of state")
     return PolicyForm(
         lowest=policy.lowest,
         highest=policy.highest,
         own=type(policy).choose,
-        initial=np.array(policy.start(), float),
+        initial=initial,
         keeps=policy.keeps,
         strict=True,
     )

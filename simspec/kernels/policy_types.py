@@ -3,6 +3,11 @@
 import functools
 
 from simspec.kernels.jit import njit
+from simspec.kernels.words import LANES
+from simspec.model import ParameterError
+
+_FRAMES = ("Failed in", "During:")
+"""How lines of numba's messages begin that only say where it was."""
 
 
 @functools.cache
@@ -16,8 +21,35 @@ def policy_type():
 
 @functools.cache
 def own_policy(function):
-    """A user's policy, compiled."""
-    return njit(function, policy_type().signature)
+    """A user's policy, compiled; a row of ``state`` that is not there raises instead of reading what lies behind it.
+
+    The function around it says how long arrays are, which leaves most of the checks away.
+
+    Raises
+    ------
+    ParameterError
+        It cannot be compiled.
+    """
+    from numba.core.errors import NumbaError
+
+    try:
+        inner = njit(function, policy_type().signature, checked=True)
+    except (NumbaError, TypeError) as error:
+        lines = (line.strip() for line in str(error).splitlines())
+        why = next((line for line in lines if line and not line.startswith(_FRAMES)), type(error).__name__)
+        name = getattr(function, "__qualname__", "choose")
+        raise ParameterError(
+            "policy",
+            f"policy: {name} cannot be compiled: {why}; allowed: choose(kappa, accepted, full, state), "
+            "numbers and arrays only",
+        ) from error
+
+    def whole(kappa, accepted, full, state):
+        sizes = kappa.size == LANES and accepted.size == LANES and full.size == LANES and state.shape[1] == LANES
+        if sizes and kappa.shape[0] == LANES and accepted.shape[0] == LANES and full.shape[0] == LANES:
+            inner(kappa, accepted, full, state)
+
+    return njit(whole, policy_type().signature)
 
 
 @functools.cache

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from simspec import theory
 from simspec.kernels.words import LANES
 from simspec.model import Cost, ParameterError, Process, Simulation, Trace
-from simspec.model.policies import Policy, Schedule
+from simspec.model.policies import Fixed, Policy, Schedule
 from simspec.model.serving import NORMAL, Serving
 from simspec.run.comparators import FIXED, Comparator, comparators
 from simspec.run.engine import Job, players
@@ -143,7 +143,8 @@ class RegretCurve:
              f"{1000 * self.mean[i] / self.tokens[i]:.2f}"]
             for i, mark in enumerate(self.marks.tolist())
         ]  # fmt: skip
-        head = f"{self.policy}: regret in plain target steps, slope {self.slope:.3f} ± {self.slope_half():.3f}"
+        slope = f", slope {self.slope:.3f} ± {self.slope_half():.3f}" if self.slope == self.slope else ""
+        head = f"{self.policy}: regret in plain target steps{slope}"
         told = [
             f"{name}: {own.comparator.says}, S = {own.comparator.speedup:.4f}" for name, own in self.against.items()
         ]
@@ -205,9 +206,9 @@ def regret(
     >>> bool(found.against["fixed"].mean[-1] < 0.0 < found.against["oracle"].mean[-1])
     True
     """
-    at = np.asarray(marks, np.int64)
-    if not len(at) or at[0] < 1 or (np.diff(at) < 1).any() or at[-1] > ROUNDS_LIMIT:
-        raise ParameterError("marks", f"marks = {list(marks)[:8]} do not ascend; allowed: 1 ≤ … ≤ {ROUNDS_LIMIT}")
+    at = _checked(marks)
+    if isinstance(policy, Fixed):
+        raise ParameterError("policy", 'policy fixed names no κ; allowed: {"type": "schedule", "kappas": [4]}')
     policy = policy.told((cost,))
     check_alone(serving)
     Simulation(process, policy=policy, serving=serving).check((policy.longest,), [cost])
@@ -223,6 +224,20 @@ def regret(
         against[name] = Against(other, found.value, quantile * found.error, found.by_unit)
     unit = "requests" if process.unit == "generation" else "rounds"
     return RegretCurve(policy, unit, at, own.rounds.mean(axis=1), own.tokens.mean(axis=1), against, level)
+
+
+def _checked(marks: Sequence[int]) -> npt.NDArray[np.int64]:
+    """The marks, as whole numbers that ascend."""
+    try:
+        at = np.asarray(marks, float)
+    except (TypeError, ValueError):
+        at = np.array(np.nan)
+    if at.ndim != 1 or not at.size or not (at == np.floor(at)).all():
+        raise ParameterError("marks", f"marks = {marks!r:.60} is no list of whole numbers; allowed: [100, 1000]")
+    if at[0] < 1 or (np.diff(at) < 1).any() or at[-1] > ROUNDS_LIMIT:
+        told = f"marks = {list(marks)[:8]} do not ascend from 1"
+        raise ParameterError("marks", f"{told}; allowed: 1 ≤ each ≤ {ROUNDS_LIMIT}, each above the last")
+    return at.astype(np.int64)
 
 
 @dataclass(frozen=True)

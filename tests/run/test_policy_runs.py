@@ -214,6 +214,30 @@ class OneLane(simspec.OwnPolicy):
                 kappa[lane] = int(state[0, lane])
 
 
+@simspec.register_policy
+class Beyond(simspec.OwnPolicy):
+    """Writes behind the end of its state after five rounds."""
+
+    type: Literal["beyond"] = "beyond"
+
+    def start(self):
+        return [0.0]
+
+    @staticmethod
+    def choose(kappa, accepted, full, state):
+        for lane in range(kappa.size):
+            state[0, lane] += 1.0
+            if state[0, lane] == 5.0:
+                state[10**6, lane] = 1.0
+
+
+@pytest.mark.parametrize("serving", [{}, {"delay": 2}, {"batch": 4}])
+def test_a_policy_that_writes_beyond_its_state_is_named_and_writes_nothing(serving):
+    """Compiled code without a check of bounds would end the process."""
+    with pytest.raises(simspec.ParameterError, match=r"raises IndexError .* is out of bounds .* after round [257] "):
+        simspec.simulate(simspec.Iid(alpha=0.7), COST, windows=5_000, policy=Beyond(), serving=serving)
+
+
 @pytest.mark.parametrize("answer", [-1, 0])
 @pytest.mark.parametrize("delay", [0, 2])
 @pytest.mark.parametrize(
@@ -237,6 +261,43 @@ def test_a_lane_that_fails_is_named_even_if_the_policy_knows_its_number(process,
     assert 36.0 <= state[1] <= 44.0
     assert ("raises ValueError (lost count)" if answer == 0 else "asks for κ = -1") in told
     assert ("news of 2 rounds ago" in told) == (delay > 0)
+
+
+def _reads_a_row_that_is_not_there(kappa, accepted, full, state):
+    for lane in range(kappa.size):
+        kappa[lane] = 2 + int(state[7, lane] > 0.0)
+
+
+def _knows_a_name_that_is_none(kappa, accepted, full, state):
+    kappa[0] = nowhere  # noqa: F821
+
+
+def _takes_two_arguments(kappa, accepted):
+    kappa[0] = 2
+
+
+@pytest.mark.parametrize(
+    ("choose", "told"),
+    [
+        (_reads_a_row_that_is_not_there, "policy raises IndexError (index 7 is out of bounds for axis 0 with size 1)"),
+        (_knows_a_name_that_is_none, "cannot be compiled: NameError: name 'nowhere' is not defined; allowed: choose("),
+        (_takes_two_arguments, "cannot be compiled: Signature mismatch: 4 argument types given"),
+    ],
+)
+def test_a_policy_that_no_compiler_takes_is_refused_in_one_line(choose, told):
+    """Unchecked, row 7 is whatever lies behind the state: numbers came out, and no error."""
+    own = type("Wrong", (simspec.OwnPolicy,), {"choose": staticmethod(choose)})(type="wrong")
+    with pytest.raises(simspec.ParameterError) as error:
+        simspec.simulate(simspec.Iid(alpha=0.7), COST, windows=1_000, policy=own)
+    assert told in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("state", ["x", None, [[1.0]], 1.0])
+def test_a_state_that_is_no_list_of_numbers_is_refused(state):
+    own = type("Wrong", (Plain,), {"start": lambda self: state})()
+    with pytest.raises(simspec.ParameterError, match=r"start\(\) gives .*; allowed: a list of numbers"):
+        simspec.simulate(simspec.Iid(alpha=0.7), COST, windows=1_000, policy=own)
 
 
 def test_nothing_is_lost_by_a_broken_policy(tmp_path):
