@@ -96,7 +96,7 @@ def test_the_same_integers_for_any_threads_and_order():
         for other in (two, back):
             assert (one.sums == other.sums).all()
             assert (one.flips == other.flips).all()
-    assert merge([[one]])[0] is one
+    assert merge({16: [(range(2), one)]})[0] is one
 
 
 def test_a_policy_shares_the_words_of_the_process():
