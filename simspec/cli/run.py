@@ -72,7 +72,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     )  # fmt: skip
     own.add_argument(
         "--scheduler", default=None, metavar="ADDRESS",
-        help="of the Dask scheduler, e.g. tcp://10.0.0.1:8786, for --executor dask",
+        help="of the Dask scheduler, e.g. tcp://10.0.0.1:8786, for --executor dask (default: none)",
     )  # fmt: skip
     add_threads(own)
     add_quiet(own)
