@@ -2,7 +2,6 @@
 
 import os
 import signal
-import threading
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 
@@ -161,9 +160,14 @@ def test_a_dask_cluster_one_of_whose_workers_is_killed(tmp_path, whole):
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         victim = next(iter(cluster.workers.values()))
 
-        def kill():
-            threading.Timer(0.2, os.kill, (victim.pid, signal.SIGKILL)).start()
+        done = []
 
+        def kill():
+            done.append(heard.done)
+            os.kill(victim.pid, signal.SIGKILL)
+
+        heard = Heard(kill)
         crew = Crew("dask", scheduler=cluster.scheduler_address)
-        own = sweep(Scenario.from_dict(TABLE), tmp_path / "out", progress=Heard(kill), crew=crew)
+        own = sweep(Scenario.from_dict(TABLE), tmp_path / "out", progress=heard, crew=crew)
     assert data(own.path) == whole
+    assert done[0] < heard.done / 10  # most was still to be played, half of it by the one that was killed
