@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import pyarrow as pa
-import pyarrow.fs as pafs
 
 from simspec.model import DatasetError
 from simspec.run import store
@@ -103,6 +102,8 @@ class Mirror:
             del self._sent[name]
 
     def _listed(self) -> dict[str, int]:
+        import pyarrow.fs as pafs  # starts threads of the AWS library: not for runs that need none
+
         found = self._store.get_file_info(pafs.FileSelector(self._root, recursive=True, allow_not_found=True))
         return {own.path[len(self._root) + 1 :]: own.size for own in found if own.type == pafs.FileType.File}
 
@@ -117,7 +118,7 @@ class Mirror:
             shutil.copyfileobj(source, target, 2**20)
 
     def _remove(self, name: str) -> None:
-        if self._store.get_file_info(f"{self._root}/{name}").type == pafs.FileType.File:
+        if self._store.get_file_info(f"{self._root}/{name}").is_file:
             self._store.delete_file(f"{self._root}/{name}")
 
     def _patiently(self, do: Callable[[], T]) -> T:
@@ -167,6 +168,8 @@ def _home() -> Path:
 
 def _file_system(url: str) -> tuple[Any, str]:
     """Of pyarrow if it knows the scheme, else of fsspec."""
+    import pyarrow.fs as pafs
+
     if url.lower().startswith("s3://") and "allow_delayed_open" not in url:  # one request for a small file, not three
         url += ("&" if "?" in url else "?") + "allow_delayed_open=true"
     try:
