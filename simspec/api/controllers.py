@@ -56,6 +56,10 @@ def league(
     ParameterError
         An argument is out of range, or no policy can play the process.
 
+    References
+    ----------
+    Sources of the controllers stand with their classes in `simspec.model.policies`; docs/control.md, "The league".
+
     Examples
     --------
     >>> import simspec
@@ -107,7 +111,12 @@ def regret(
     Raises
     ------
     ParameterError
-        The marks do not ascend, or no policy can play the process.
+        The marks do not ascend, an argument is out of range, or no policy can play the process.
+
+    References
+    ----------
+    Lai, Robbins (1985) for regret that grows like a logarithm; claim C45 for the loop of the article's section 5.2,
+    whose regret is linear.  Here regret is in cost and not in tokens: docs/control.md, "How loss grows".
 
     Examples
     --------

@@ -30,6 +30,7 @@ from simspec.model.policies import (
     Ucb,
     UcbSpec,
 )
+from simspec.model.policies.fixed import ByPosition
 from simspec.model.policies.policy import Costed
 from simspec.model.serving import NORMAL, Serving
 
@@ -69,9 +70,9 @@ def _heuristic(policy: Heuristic) -> PolicyForm:
     return PolicyForm(policy.up, -policy.down, policy.lowest, policy.highest, keeps=policy.keeps)
 
 
-def _schedule(policy: Schedule | BatchTable) -> PolicyForm:
+def _schedule(policy: ByPosition) -> PolicyForm:
     return PolicyForm(
-        highest=policy.longest, rule="position", figures=np.array(policy.kappas, float), initial=np.zeros(1)
+        highest=policy.longest, rule="position", figures=np.array(policy.plan(), float), initial=np.zeros(1)
     )
 
 
@@ -246,11 +247,18 @@ def _gate(policy: Gate) -> PolicyForm:
 
 
 def _own(policy: OwnPolicy) -> PolicyForm:
+    start = policy.start()
+    try:
+        initial = np.array(start, float)
+    except (TypeError, ValueError):
+        initial = np.zeros(())
+    if initial.ndim != 1:
+        raise ParameterError("policy", f"policy {policy.type} starts with {start!r}; allowed: a list of numbers")
     return PolicyForm(
         lowest=policy.lowest,
         highest=policy.highest,
         own=type(policy).choose,
-        initial=np.array(policy.start(), float),
+        initial=initial,
         keeps=policy.keeps,
         strict=True,
     )

@@ -3,6 +3,8 @@
 import functools
 
 from simspec.kernels.jit import njit
+from simspec.model import ParameterError
+from simspec.text import clean
 
 
 @functools.cache
@@ -16,8 +18,22 @@ def policy_type():
 
 @functools.cache
 def own_policy(function):
-    """A user's policy, compiled."""
-    return njit(function, policy_type().signature)
+    """A user's policy, compiled.
+
+    Raises
+    ------
+    ParameterError
+        It is no function of four arrays, or does what numba cannot compile.
+    """
+    from numba.core.errors import NumbaError
+
+    try:
+        return njit(function, policy_type().signature)
+    except (NumbaError, TypeError) as error:
+        lines = [line for line in str(error).splitlines() if line and not line.startswith("Failed in nopython mode")]
+        told = f"policy cannot be compiled: {clean(lines[0])}"
+        allowed = "choose(kappa, accepted, full, state) of arrays, in Python that numba compiles"
+        raise ParameterError("policy", f"{told}; allowed: {allowed}") from error
 
 
 @functools.cache

@@ -187,7 +187,8 @@ def regret(
     Raises
     ------
     ParameterError
-        The marks do not ascend, no policy can play the process, or requests are served in batches.
+        The marks do not ascend, a number is out of range, no policy can play the process, or requests are served in
+        batches.
 
     Examples
     --------
@@ -205,9 +206,10 @@ def regret(
     >>> bool(found.against["fixed"].mean[-1] < 0.0 < found.against["oracle"].mean[-1])
     True
     """
-    at = np.asarray(marks, np.int64)
-    if not len(at) or at[0] < 1 or (np.diff(at) < 1).any() or at[-1] > ROUNDS_LIMIT:
-        raise ParameterError("marks", f"marks = {list(marks)[:8]} do not ascend; allowed: 1 ≤ … ≤ {ROUNDS_LIMIT}")
+    at = _ascending(marks)
+    check_asked(policy, seed, level)
+    if chunks < 1:
+        raise ParameterError("chunks", f"chunks = {chunks} is out of range; allowed: chunks ≥ 1")
     policy = policy.told((cost,))
     check_alone(serving)
     Simulation(process, policy=policy, serving=serving).check((policy.longest,), [cost])
@@ -235,6 +237,27 @@ class _Played:
 
     def loss(self, speed: float) -> Floats:
         return self.cost - self.tokens / speed
+
+
+def _ascending(marks: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Marks as an array."""
+    whole = all(isinstance(mark, (int, np.integer)) and 1 <= mark <= ROUNDS_LIMIT for mark in marks)
+    at = np.array(marks, np.int64) if whole else np.zeros(0, np.int64)
+    if not len(at) or (np.diff(at) < 1).any():
+        own = marks if isinstance(marks, str) else list(marks)[:8]
+        raise ParameterError("marks", f"marks = {own} do not ascend; allowed: whole numbers, 1 ≤ … ≤ {ROUNDS_LIMIT}")
+    return at
+
+
+def check_asked(policy: Policy | None, seed: int, level: float) -> None:
+    """Raise `ParameterError` for a policy that never changes κ, or a number out of range."""
+    if policy is not None and not policy.adapts:
+        told = f'policy = "{policy.type}" says no κ'
+        raise ParameterError("policy", f'{told}; allowed: {{"type": "schedule", "kappas": [4]}} for κ = 4 throughout')
+    if not 0 <= seed < 2**64 - 1:
+        raise ParameterError("seed", f"seed = {seed} is out of range; allowed: 0 ≤ seed < 2⁶⁴ − 1")
+    if not 0.0 < level < 1.0:
+        raise ParameterError("level", f"level = {level:g} is out of range; allowed: 0 < level < 1")
 
 
 def check_alone(serving: Serving) -> None:

@@ -12,6 +12,7 @@ from simspec.model import Cost, Drift, ParameterError, Simulation
 from simspec.model.policies import Policy
 from simspec.run.engine import Job, form_of, players
 from simspec.run.plans import steering
+from simspec.run.regret import check_asked
 from simspec.stats.intervals import quantiles, student
 from simspec.text import table
 
@@ -144,6 +145,7 @@ def trajectory(
     for key, value, least in (("stretch", stretch, 1), ("chunks", chunks, 2)):
         if value < least:
             raise ParameterError(key, f"{key} = {value} is out of range; allowed: {key} ≥ {least}")
+    check_asked(policy, seed, level)
     policy = policy.told((cost,))
     simulation = Simulation(process, policy=policy)
     simulation.check((policy.longest,), [cost])

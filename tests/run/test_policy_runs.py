@@ -238,6 +238,50 @@ def test_a_lane_that_fails_is_named_even_if_the_policy_knows_its_number(process,
     assert ("news of 2 rounds ago" in told) == (delay > 0)
 
 
+@pytest.mark.parametrize(
+    ("own", "told"),
+    [
+        ({"choose": staticmethod(Plain.choose)}, "has no type"),
+        ({"type": "mine"}, "has no choose"),
+        ({"type": "heuristic", "choose": staticmethod(Plain.choose)}, "already taken"),
+    ],
+)
+def test_a_policy_that_cannot_be_registered_leaves_no_trace(own, told):
+    known = dict(Policies.table)
+    kind = type("Odd", (simspec.OwnPolicy,), {**own, "__annotations__": {key: str for key in own if key == "type"}})
+    with pytest.raises(simspec.ParameterError, match=told):
+        simspec.register_policy(kind)
+    assert Policies.table == known
+
+
+class Strange(Plain):
+    """Compiled by nobody."""
+
+    @staticmethod
+    def choose(kappa, accepted, full, state):
+        kappa[0] = {"a": object()}["a"]
+
+
+class Short(Plain):
+    @staticmethod
+    def choose(kappa, accepted):
+        kappa[:] = 1
+
+
+class Adrift(Plain):
+    def start(self):
+        return "here"
+
+
+@pytest.mark.parametrize(
+    ("policy", "told"), [(Strange, "cannot be compiled"), (Short, "cannot be compiled"), (Adrift, "starts with 'here'")]
+)
+def test_a_policy_that_cannot_begin_says_why_in_one_line(policy, told):
+    with pytest.raises(simspec.ParameterError, match=told) as error:
+        simspec.simulate(simspec.Iid(alpha=0.7), COST, windows=100, policy=policy())
+    assert "\n" not in str(error.value)
+
+
 def test_nothing_is_lost_by_a_broken_policy(tmp_path):
     table = TABLE | {
         "windows": 5_000,

@@ -10,7 +10,7 @@ from simspec.kernels import lower, play, twin
 from simspec.kernels.lower_policies import policy_form
 from simspec.kernels.words import stream_keys
 from simspec.model import BetaMixture, Cost, DiscreteMixture, Drift, Iid, Markov, ParameterError, Trace
-from simspec.model.policies import Exp3, Heuristic, Rolling, Schedule, Ucb
+from simspec.model.policies import Exp3, Fixed, Heuristic, Rolling, Schedule, Ucb
 from simspec.run.comparators import Comparator, comparators, fixed_speedups
 from simspec.run.engine import form_of
 from simspec.run.regret import Against, RegretCurve, crossover, regret
@@ -247,6 +247,17 @@ def test_a_crossover_is_the_last_one():
 def test_what_regret_refuses(process, marks, key):
     with pytest.raises(ParameterError) as error:
         regret(process, Rolling(), COST, marks)
+    assert error.value.key == key
+
+
+@pytest.mark.parametrize(
+    ("wrong", "key"),
+    [({"marks": [10.5]}, "marks"), ({"marks": "abc"}, "marks"), ({"policy": Fixed()}, "policy"), ({"seed": -1}, "seed"),
+     ({"chunks": 0}, "chunks"), ({"level": 2.0}, "level")],
+)  # fmt: skip
+def test_arguments_of_regret_that_mean_nothing_are_named(wrong, key):
+    with pytest.raises(ParameterError) as error:
+        regret(**{"process": Iid(alpha=0.7), "policy": Rolling(), "cost": COST, "marks": [10]} | wrong)
     assert error.value.key == key
 
 
