@@ -49,6 +49,7 @@ from simspec.kernels.passes import (
     draw_urn,
     draw_words,
     first_below,
+    forget,
     judge,
     learn,
     out_of_bounds,
@@ -81,7 +82,7 @@ def play_rounds(
     rows, walk, on_reject, on_full, on_off, moves, start, offsets, classes, urn,
     lengths, bits, truncate,
     kappa, policy, numbers, own, rule, figures, initial, serving,
-    sums, histogram, steps, drafts, discarded, flips, wakes, raw, marks, snaps,
+    sums, histogram, steps, drafts, discarded, flips, wakes, raw, marks, snaps, room,
 ):  # fmt: skip
     """Play ``quota`` rounds per lane, or requests if they have lengths; returns the rounds played in lock step.
 
@@ -139,28 +140,22 @@ def play_rounds(
     marks, snaps : int64 (marks,), int32 (marks, 64·((κ + 1)² + 3))
         Rounds, or requests where they have an end, ascending, after which is written down what each lane has so far:
         counts by (drafted, accepted), then behind those of all lanes its flips, wakes and discarded tokens.
+    room : tuple of arrays
+        What `room` gives, used up.
     """
-    state = np.empty((4, GENERATORS), np.uint64)
-    pairs = np.empty(GENERATORS * ROUNDS, np.uint64)
-    levels = pairs.view(np.int32)
+    state, pairs, levels, left, reals, memory, words, past, told, heard, spoken = room
     width = np.int32(histogram.shape[1])
     nowhere = np.int32(LANES * width * width)
     seen = np.zeros((LANES + 1) * width * width, np.int32)  # [lane, drafted, accepted]; one more for finished lanes
     lanes = np.zeros(FIELDS, np.int32)
-    reals = np.zeros(3 * LANES, np.float64)
-    memory = np.zeros((initial.size, LANES), np.float64)
-    words = np.zeros(LANES, np.uint64)
     delay, stale = np.int64(serving[DELAY]), serving[STALE_ROUNDS]
-    past, told = np.zeros((delay, TOLD, LANES), np.int32), np.zeros((TOLD, LANES), np.int32)
     asks, asked, drafted = lanes[DRAFT:DRAFTED], lanes[LAST:FLIPS], lanes[DRAFTED:ACCEPTED]
     accepted, full = lanes[ACCEPTED:FULL], lanes[FULL:PLACE]
     if delay > 0:
         asked, drafted, accepted, full = told[0], told[1], told[2], told[3]
     rests = min(kappa, numbers[2]) <= 0
     batch, shares = np.int64(serving[BATCH]), serving[SHARES] != 0
-    heard, spoken = np.zeros((1 + TOLD, LANES), np.int32), np.zeros(LANES, np.uint64)
     mark = 0
-    left = np.zeros(LANES, np.int64)
     by_request = lengths.size > 0 or bits.size > 0
     cut = by_request and truncate != 0
     seed_generators(keys, chunk, state)
@@ -169,7 +164,7 @@ def play_rounds(
         lanes[HOME + lane] = lane * width * width if lane < playing else nowhere
         left[lane] = quota if lane < playing else 0
         lanes[DRAFT + lane], lanes[LAST + lane] = kappa, kappa
-        memory[:, lane] = initial
+        forget(memory, lane, initial)
         lanes[ROW + lane] = offsets[lane] + first_below(levels[lane], start)
         if by_request:
             begin(keys, chunk, lane, 0, offsets, classes, lengths, bits, lanes)
@@ -257,7 +252,7 @@ def play_rounds(
                         playing -= 1
                 if numbers[4] == 0:
                     lanes[DRAFT + lane], lanes[LAST + lane], lanes[SINCE + lane] = kappa, kappa, 0
-                    memory[:, lane] = initial
+                    forget(memory, lane, initial)
                 begin(keys, chunk, lane, quota - left[lane], offsets, classes, lengths, bits, lanes)
         if walk == ALONG:
             along(lanes, offsets)
@@ -266,6 +261,16 @@ def play_rounds(
         if lanes[HOME + lane] != nowhere:
             flips[lane], wakes[lane] = lanes[FLIPS + lane], lanes[WAKES + lane]
     return played
+
+
+def room(rows, delay):
+    """Memory of a chunk: ``rows`` of state, news ``delay`` rounds late; inside, each allocation would be compiled."""
+    pairs = np.empty(GENERATORS * ROUNDS, np.uint64)
+    words = np.empty((4, GENERATORS), np.uint64), pairs, pairs.view(np.int32)
+    known = np.zeros((rows, LANES)), np.zeros(LANES, np.uint64)
+    news = np.zeros((delay, TOLD, LANES), np.int32), np.zeros((TOLD, LANES), np.int32)
+    shared = np.zeros((1 + TOLD, LANES), np.int32), np.zeros(LANES, np.uint64)
+    return *words, np.zeros(LANES, np.int64), np.zeros(3 * LANES), *known, *news, *shared
 
 
 @functools.cache
@@ -280,5 +285,8 @@ def kernel():
     vector, counts = types.float64[::1], types.int64[::1]
     policy = (i4, i8, whole, policy_type(), rule_type(), vector, vector, whole)
     sums = (types.int64[:, ::1],) * 3
-    out = (*sums, types.int64[:, :, ::1], counts, counts, counts, types.int32[:, :, ::1], counts, table)
-    return njit(play_rounds, i8(*address, *process, *ends, *policy, *out))
+    cube, blank = types.int32[:, :, ::1], types.uint64[::1]
+    out = (*sums, types.int64[:, :, ::1], counts, counts, counts, cube, counts, table)
+    words, known = (types.uint64[:, ::1], blank, whole), (types.float64[:, ::1], blank)
+    inside = types.Tuple((*words, counts, vector, *known, cube, table, table, blank))
+    return njit(play_rounds, i8(*address, *process, *ends, *policy, *out, inside))

@@ -247,13 +247,14 @@ def _gate(policy: Gate) -> PolicyForm:
 
 
 def _own(policy: OwnPolicy) -> PolicyForm:
-    start = policy.start()
+    given = policy.start()
     try:
-        initial = np.array(start, float)
+        initial = np.array(given, float)
     except (TypeError, ValueError):
-        initial = np.zeros(())
+        initial = np.array(0.0)
     if initial.ndim != 1:
-        raise ParameterError("policy", f"policy {policy.type} starts with {start!r}; allowed: a list of numbers")
+        told = f"policy {policy.type}: start() gives {given!r:.40}"
+        raise ParameterError("policy", f"{told}; allowed: a list of numbers, one for each row of state")
     return PolicyForm(
         lowest=policy.lowest,
         highest=policy.highest,

@@ -56,6 +56,13 @@ def begin(keys, chunk, lane, number, offsets, classes, lengths, bits, lanes):
 
 
 @njit
+def forget(memory, lane, initial):
+    """The state of a lane at its start; entry by entry, since numba compiles a slice with the texts of its errors."""
+    for row in range(initial.size):
+        memory[row, lane] = initial[row]
+
+
+@njit
 def level_of(base, index):
     """The high half of a word of an address, minus 2³¹."""
     level = np.int64(word_of(base, index) >> _HIGH) - _TURN
@@ -172,7 +179,8 @@ def record(lanes, left, raw, played):
 def write_down(snap, lane, width, seen, lanes, discarded):
     """What a lane has so far: its counts, flips, wakes and discarded tokens."""
     cells = width * width
-    snap[lane * cells : (lane + 1) * cells] = seen[lane * cells : (lane + 1) * cells]
+    for at in range(lane * cells, (lane + 1) * cells):
+        snap[at] = seen[at]
     beside = LANES * cells + lane
     snap[beside], snap[beside + LANES] = lanes[FLIPS + lane], lanes[WAKES + lane]
     snap[beside + 2 * LANES] = np.int32(discarded[lane])

@@ -191,7 +191,8 @@ def _loop(
     choice = (np.int32(kappa), kind, numbers, own, rule, chosen.figures, chosen.initial, serving)
     steered = lanes if policy else 0
     drafts = np.zeros((2, LANES if policy else 0, longest + 1), np.int64)
-    out = (sums, histogram, steps, drafts, discarded, flips, wakes, raw, marks, snaps)
+    room = loop.room(chosen.initial.size, chosen.serving.delay)
+    out = (sums, histogram, steps, drafts, discarded, flips, wakes, raw, marks, snaps, room)
     try:
         played = loop.kernel()(keys, chunk, lanes, quota, *process, *ends, *choice, *out)
     except Exception as error:  # only a user's own pass raises

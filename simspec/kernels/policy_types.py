@@ -4,7 +4,9 @@ import functools
 
 from simspec.kernels.jit import njit
 from simspec.model import ParameterError
-from simspec.text import clean
+
+_FRAMES = ("Failed in", "During:")
+"""How lines of numba's messages begin that only say where it was."""
 
 
 @functools.cache
@@ -18,22 +20,26 @@ def policy_type():
 
 @functools.cache
 def own_policy(function):
-    """A user's policy, compiled.
+    """A user's policy, compiled; a row of ``state`` that is not there raises instead of reading what lies behind it.
 
     Raises
     ------
     ParameterError
-        It is no function of four arrays, or does what numba cannot compile.
+        It cannot be compiled.
     """
     from numba.core.errors import NumbaError
 
     try:
-        return njit(function, policy_type().signature)
+        return njit(function, policy_type().signature, checked=True)
     except (NumbaError, TypeError) as error:
-        lines = [line for line in str(error).splitlines() if line and not line.startswith("Failed in nopython mode")]
-        told = f"policy cannot be compiled: {clean(lines[0])}"
-        allowed = "choose(kappa, accepted, full, state) of arrays, in Python that numba compiles"
-        raise ParameterError("policy", f"{told}; allowed: {allowed}") from error
+        lines = (line.strip() for line in str(error).splitlines())
+        why = next((line for line in lines if line and not line.startswith(_FRAMES)), type(error).__name__)
+        name = getattr(function, "__qualname__", "choose")
+        raise ParameterError(
+            "policy",
+            f"policy: {name} cannot be compiled: {why}; allowed: choose(kappa, accepted, full, state), "
+            "numbers and arrays only",
+        ) from error
 
 
 @functools.cache

@@ -20,6 +20,7 @@ from simspec.kernels.fields import (
     WAKES,
 )
 from simspec.kernels.jit import njit
+from simspec.kernels.passes import forget
 from simspec.kernels.vectors import BLOCK, above
 from simspec.kernels.words import LANES
 
@@ -104,7 +105,7 @@ def wait(lanes, delay, kappa, initial, memory):
     for lane in range(LANES):
         if lanes[SINCE + lane] < delay:
             lanes[DRAFT + lane] = kappa
-            memory[:, lane] = initial
+            forget(memory, lane, initial)
 
 
 @njit

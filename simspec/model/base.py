@@ -28,6 +28,7 @@ _KINDS = {
     "tuple_type": "a list",
     "list_type": "a list",
     "dict_type": "a table",
+    "model_type": "a table",
 }
 
 
@@ -97,13 +98,16 @@ def _limits(name: str, field: FieldInfo) -> str:
     return f"{low}{name}{high}" if low or high else f"a value for {name}"
 
 
-def _allowed(name: str, model: type[BaseModel]) -> str:
-    """Range of a scalar field, or of the entries of a list field."""
+def _allowed(name: str, model: type[BaseModel], kind: str = "") -> str:
+    """Range of a scalar field, or of the entries of a list field; where there is none, what kind of value it takes."""
     field = model.model_fields[name]
-    if field.metadata:
-        return _limits(name, field)
     inner, of_list = _inner(field.annotation)
-    return f"a value for {name}" if inner is None else _limits("each entry" if of_list else name, inner)
+    told = _limits(name, field) if field.metadata else f"a value for {name}"
+    if inner is not None and not field.metadata:
+        told = _limits("each entry" if of_list else name, inner)
+    if not told.startswith("a value"):
+        return told
+    return kind if kind == _KINDS["bool_type"] else field.description or kind or told
 
 
 def _inner(annotation: Any) -> tuple[FieldInfo | None, bool]:
@@ -130,14 +134,23 @@ def _first_error(error: ValidationError, model: type[BaseModel], data: dict[str,
         return ParameterError(
             name, f'unknown key "{name}"{ELSEWHERE.get(name) or did_you_mean(name, model.model_fields)}'
         )
+    if kind == "missing" and len(where) > 1:  # an entry of a list that is itself a list
+        value = data[name][where[1]] if isinstance(where[1], int) else data[name]
+        return ParameterError(
+            name, f"{spelled.rpartition('[')[0]} = {shown(value)} is too short; it takes {_meaning(name, model)}"
+        )
     if kind == "missing":
         return ParameterError(name, f"{name} is missing; it takes {_meaning(name, model)}")
     value = detail["input"]
     if kind == "literal_error":
         return ParameterError(name, f"{spelled} = {shown(value)} is unknown; allowed: {detail['ctx']['expected']}")
     if kind in _KINDS:
-        told = f"{spelled} = {shown(value)} is not {_KINDS[kind]}; allowed: {_allowed(name, model)}"
+        told = f"{spelled} = {shown(value)} is not {_KINDS[kind]}; allowed: {_allowed(name, model, _KINDS[kind])}"
         return ParameterError(name, told + _number_in(value))
+    if kind in ("too_short", "too_long"):
+        ends = {"at least": detail["ctx"].get("min_length"), "at most": detail["ctx"].get("max_length")}
+        allowed = next(f"{word} {end}" for word, end in ends.items() if end is not None)
+        return ParameterError(name, f"{spelled} has {len(value)} values; allowed: {allowed}")
     if kind in ("greater_than_equal", "greater_than", "less_than_equal", "less_than"):
         told = f"{spelled} = {shown(value)} is out of range; allowed: {_allowed(name, model)}"
         fraction = told.endswith(" ≤ 1") and "allowed: 0 " in told  # a correlation from −1 on is none

@@ -144,6 +144,12 @@ def test_flips_are_counted_by_hand():
         ({"type": "batch_table", "batches": [1], "draft_len_schedule": {"4": -1}}, "draft_len_schedule drafts -1"),
         ({"type": "optimal", "first": 3}, 'unknown key "first"'),
         ({}, "type is missing"),
+        ({"type": "schedule", "kappas": 4}, "kappas = 4 is not a list; allowed: κ by tokens out"),
+        ({"type": "schedule", "kappas": []}, "kappas has 0 values; allowed: at least 1"),
+        ({"type": "batch_table", "batches": [1], "table": [[1, 2]]}, "table[0] = (1, 2) is too short; it takes (first"),
+        ({"type": "heuristic", "keeps": "yes"}, "keeps = 'yes' is not true or false; allowed: true or false"),
+        ({"type": "ucb", "cost": 3}, "cost = 3 is not a table"),
+        ({"type": "follow_me"}, "one of your own is known once its module is imported"),
     ],
 )
 def test_what_is_no_policy_is_refused_in_one_line(keys, told):

@@ -254,32 +254,41 @@ def test_a_policy_that_cannot_be_registered_leaves_no_trace(own, told):
     assert Policies.table == known
 
 
-class Strange(Plain):
-    """Compiled by nobody."""
-
-    @staticmethod
-    def choose(kappa, accepted, full, state):
-        kappa[0] = {"a": object()}["a"]
+def _reads_a_row_that_is_not_there(kappa, accepted, full, state):
+    for lane in range(kappa.size):
+        kappa[lane] = 2 + int(state[7, lane] > 0.0)
 
 
-class Short(Plain):
-    @staticmethod
-    def choose(kappa, accepted):
-        kappa[:] = 1
+def _knows_a_name_that_is_none(kappa, accepted, full, state):
+    kappa[0] = nowhere  # noqa: F821
 
 
-class Adrift(Plain):
-    def start(self):
-        return "here"
+def _takes_two_arguments(kappa, accepted):
+    kappa[0] = 2
 
 
 @pytest.mark.parametrize(
-    ("policy", "told"), [(Strange, "cannot be compiled"), (Short, "cannot be compiled"), (Adrift, "starts with 'here'")]
+    ("choose", "told"),
+    [
+        (_reads_a_row_that_is_not_there, "policy raises IndexError (index 7 is out of bounds for axis 0 with size 1)"),
+        (_knows_a_name_that_is_none, "cannot be compiled: NameError: name 'nowhere' is not defined; allowed: choose("),
+        (_takes_two_arguments, "cannot be compiled: Signature mismatch: 4 argument types given"),
+    ],
 )
-def test_a_policy_that_cannot_begin_says_why_in_one_line(policy, told):
-    with pytest.raises(simspec.ParameterError, match=told) as error:
-        simspec.simulate(simspec.Iid(alpha=0.7), COST, windows=100, policy=policy())
+def test_a_policy_that_no_compiler_takes_is_refused_in_one_line(choose, told):
+    """Unchecked, row 7 is whatever lies behind the state: numbers came out, and no error."""
+    own = type("Wrong", (simspec.OwnPolicy,), {"choose": staticmethod(choose)})(type="wrong")
+    with pytest.raises(simspec.ParameterError) as error:
+        simspec.simulate(simspec.Iid(alpha=0.7), COST, windows=1_000, policy=own)
+    assert told in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("state", ["x", None, [[1.0]], 1.0])
+def test_a_state_that_is_no_list_of_numbers_is_refused(state):
+    own = type("Wrong", (Plain,), {"start": lambda self: state})()
+    with pytest.raises(simspec.ParameterError, match=r"start\(\) gives .*; allowed: a list of numbers"):
+        simspec.simulate(simspec.Iid(alpha=0.7), COST, windows=1_000, policy=own)
 
 
 def test_nothing_is_lost_by_a_broken_policy(tmp_path):

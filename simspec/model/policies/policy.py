@@ -14,6 +14,9 @@ from simspec.model.errors import ParameterError, did_you_mean, shown
 from simspec.model.process import Process
 
 POLICY_KAPPA_LIMIT = 64
+_OWN = (
+    "one of your own is known once its module is imported: simspec.sweep in Python, or an entry point (docs/control.md)"
+)
 
 
 class Policy(Model):
@@ -209,7 +212,9 @@ class Policies:
         if kind is None:
             raise ParameterError("type", f"type is missing; known: {', '.join(cls.table)}")
         if not cls.fields(kind):
-            raise ParameterError("type", f"type = {shown(kind)} is unknown{did_you_mean(str(kind).lower(), cls.table)}")
+            known = did_you_mean(str(kind).lower(), cls.table)
+            own = "" if known.startswith("; did you mean") else f"; {_OWN}"
+            raise ParameterError("type", f"type = {shown(kind)} is unknown{known}{own}")
         if isinstance(keys.get("cost"), dict):
             try:
                 keys["cost"] = Cost(**keys["cost"])
