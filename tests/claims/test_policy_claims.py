@@ -13,10 +13,12 @@ from simspec.claims.claim import Claim, above
 from simspec.claims.judge import judge
 from simspec.claims.lab import Lab
 from simspec.claims.loops import ARTICLE, CODED, GUARDED, LOWERED_ONCE, PLUG_IN, shortened
-from simspec.claims.policy_quantity import Against
+from simspec.claims.policy_quantity import Against, RegretSlope
 from simspec.claims.setup import STANDARD
 from simspec.kernels.lower_policies import rolling_table
 from simspec.model import Iid, Markov, ParameterError
+from simspec.stats.intervals import student
+from simspec.stats.point import speedups
 from simspec.theory import article
 
 LOOPS = {
@@ -70,10 +72,25 @@ def test_against_turns_an_interval_round():
     lab = Lab(3)
     lab.simulate(own.needs, 2**16)
     seen, share, gap = (each.observe(lab, 0.99) for each in (own, Against(own, 2.0, share=True), Against(own, 2.0)))
+    speed = speedups(lab.counts(own.process, policy=own.policy), own.cost)
+    lanes = lab.counts(own.process, policy=own.policy).units
+    assert seen.high - seen.value == pytest.approx(student(0.99, lanes) * speed.error[0] + own.off)
+    assert own.off == 3e-4  # of the grid of estimates
     assert (share.low, share.high) == pytest.approx((1 - seen.high / 2, 1 - seen.low / 2))
     assert (gap.low, gap.value, gap.high) == pytest.approx((seen.low - 2, seen.value - 2, seen.high - 2))
     assert share.low < share.value < share.high
     assert share.windows == seen.windows >= 2**16
+
+
+def test_a_slope_is_as_wide_as_asked_for():
+    own, lab = RegretSlope(Iid(alpha=0.7), PLUG_IN.policy(0.7), STANDARD, (10, 100)), Lab(3)
+    lab.simulate(own.needs, 2**10)
+    curve = lab.regret(own.needs[0])
+    for level in (0.5, 0.99):
+        seen = own.observe(lab, level)
+        assert seen.value == curve.slope
+        assert seen.high - seen.value == pytest.approx(curve.slope_half(level))
+    assert seen.windows == curve.against["fixed"].by_lane.shape[1] * 100 >= 6400
 
 
 @pytest.mark.parametrize(

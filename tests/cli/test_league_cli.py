@@ -1,10 +1,12 @@
 """simspec league on the user's own: a log, a figure, a scenario; and what it refuses."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from simspec.advice import own_league
 from simspec.advice.own_league import INDEPENDENT, STILL
 from simspec.cli.main import main
 
@@ -62,6 +64,23 @@ def test_a_figure(words, told, capsys):
     assert found.startswith(told)
     assert " ".join(INDEPENDENT.split()) in " ".join(found.split())
     assert "nan" not in found
+
+
+def test_processes_that_explain_a_log_about_as_well_are_played_too():
+    """By BIC: within six of the named one, of another kind of memory, and no worse at explaining."""
+
+    def fitted(name, bic, wants):
+        return SimpleNamespace(name=name, bic=bic, model=SimpleNamespace(wants=wants))
+
+    named = fitted("named", 100.0, "requests")
+    others = [fitted("far", 106.1, "order"), fitted("near", 105.9, "order"), fitted("nearer", 101.0, "requests"),
+              fitted("fails", 101.0, "nothing")]  # fmt: skip
+    fits = SimpleNamespace(
+        best=named, fits=[*others, named], checks={"fails": SimpleNamespace(adequate=False)}, adequate=True
+    )
+    assert [fit.name for fit in own_league._worth_a_look(fits)] == ["named", "near"]
+    fits.fits = [others[0], named]
+    assert own_league._worth_a_look(fits) == [named]
 
 
 def test_the_processes_of_a_scenario(tmp_path, capsys):
