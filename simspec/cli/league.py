@@ -82,8 +82,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 def do(args: argparse.Namespace) -> int:
     """Play and print."""
     from simspec.cli.common import print_json, threads_of
+    from simspec.model.errors import ParameterError
     from simspec.model.serving import Serving
-    from simspec.run.league import DEFAULT_WINDOWS, LONGEST, league
+    from simspec.run.league import DEFAULT_WINDOWS, LONGEST, LONGEST_LIMIT, league
     from simspec.run.league_text import answer
     from simspec.run.progress import Progress
     from simspec.text import wrapped
@@ -91,6 +92,9 @@ def do(args: argparse.Namespace) -> int:
     windows = DEFAULT_WINDOWS if args.windows is None else args.windows
     threads = threads_of(args)
     path = _figure(args)
+    if args.kappa_max is not None and args.kappa_max > LONGEST_LIMIT:
+        told = f"kappa-max = {args.kappa_max} is out of range"
+        raise ParameterError("kappa_max", f"{told}; allowed: 1 ≤ kappa-max ≤ {LONGEST_LIMIT}")
     with Progress(quiet=args.quiet) as progress:
         own = _own(args, progress)
         longest = args.kappa_max or (LONGEST if own is None else own.longest)

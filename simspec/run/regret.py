@@ -143,7 +143,8 @@ class RegretCurve:
              f"{1000 * self.mean[i] / self.tokens[i]:.2f}"]
             for i, mark in enumerate(self.marks.tolist())
         ]  # fmt: skip
-        head = f"{self.policy}: regret in plain target steps, slope {self.slope:.3f} ± {self.slope_half():.3f}"
+        slope = f", slope {self.slope:.3f} ± {self.slope_half():.3f}" if self.slope == self.slope else ""
+        head = f"{self.policy}: regret in plain target steps{slope}"
         told = [
             f"{name}: {own.comparator.says}, S = {own.comparator.speedup:.4f}" for name, own in self.against.items()
         ]
@@ -206,7 +207,7 @@ def regret(
     >>> bool(found.against["fixed"].mean[-1] < 0.0 < found.against["oracle"].mean[-1])
     True
     """
-    at = _ascending(marks)
+    at = _checked(marks)
     check_asked(policy, seed, level)
     if chunks < 1:
         raise ParameterError("chunks", f"chunks = {chunks} is out of range; allowed: chunks ≥ 1")
@@ -227,6 +228,20 @@ def regret(
     return RegretCurve(policy, unit, at, own.rounds.mean(axis=1), own.tokens.mean(axis=1), against, level)
 
 
+def _checked(marks: Sequence[int]) -> npt.NDArray[np.int64]:
+    """The marks, as whole numbers that ascend."""
+    try:
+        at = np.asarray(marks, float)
+    except (TypeError, ValueError):
+        at = np.array(np.nan)
+    if at.ndim != 1 or not at.size or not (at == np.floor(at)).all():
+        raise ParameterError("marks", f"marks = {marks!r:.60} is no list of whole numbers; allowed: [100, 1000]")
+    if at[0] < 1 or (np.diff(at) < 1).any() or at[-1] > ROUNDS_LIMIT:
+        told = f"marks = {list(marks)[:8]} do not ascend from 1"
+        raise ParameterError("marks", f"{told}; allowed: 1 ≤ each ≤ {ROUNDS_LIMIT}, each above the last")
+    return at.astype(np.int64)
+
+
 @dataclass(frozen=True)
 class _Played:
     """Rounds, tokens and cost so far, (marks, lanes) each."""
@@ -239,21 +254,12 @@ class _Played:
         return self.cost - self.tokens / speed
 
 
-def _ascending(marks: Sequence[int]) -> npt.NDArray[np.int64]:
-    """Marks as an array."""
-    whole = all(isinstance(mark, (int, np.integer)) and 1 <= mark <= ROUNDS_LIMIT for mark in marks)
-    at = np.array(marks, np.int64) if whole else np.zeros(0, np.int64)
-    if not len(at) or (np.diff(at) < 1).any():
-        own = marks if isinstance(marks, str) else list(marks)[:8]
-        raise ParameterError("marks", f"marks = {own} do not ascend; allowed: whole numbers, 1 ≤ … ≤ {ROUNDS_LIMIT}")
-    return at
-
-
 def check_asked(policy: Policy | None, seed: int, level: float) -> None:
     """Raise `ParameterError` for a policy that never changes κ, or a number out of range."""
     if policy is not None and not policy.adapts:
-        told = f'policy = "{policy.type}" says no κ'
-        raise ParameterError("policy", f'{told}; allowed: {{"type": "schedule", "kappas": [4]}} for κ = 4 throughout')
+        raise ParameterError(
+            "policy", f'policy {policy.type} names no κ; allowed: {{"type": "schedule", "kappas": [4]}}'
+        )
     if not 0 <= seed < 2**64 - 1:
         raise ParameterError("seed", f"seed = {seed} is out of range; allowed: 0 ≤ seed < 2⁶⁴ − 1")
     if not 0.0 < level < 1.0:

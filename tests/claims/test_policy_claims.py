@@ -9,14 +9,15 @@ import pytest
 
 from simspec import theory
 from simspec.claims import control, guides_in_loop, loops
-from simspec.claims.claim import Claim, above
+from simspec.claims.claim import Claim, above, below
 from simspec.claims.judge import judge
 from simspec.claims.lab import Lab
 from simspec.claims.loops import ARTICLE, CODED, GUARDED, LOWERED_ONCE, PLUG_IN, shortened
 from simspec.claims.policy_quantity import Against, RegretSlope
-from simspec.claims.setup import STANDARD
+from simspec.claims.setup import STANDARD, USUAL
 from simspec.kernels.lower_policies import rolling_table
 from simspec.model import Iid, Markov, ParameterError
+from simspec.model.policies import Rolling, Schedule
 from simspec.stats.intervals import student
 from simspec.stats.point import speedups
 from simspec.theory import article
@@ -126,3 +127,28 @@ def test_every_row_that_can_be_played_is():
     for claim in (*control.claims(), *guides_in_loop.claims()):
         if "loop" in claim.reading or "controller" in claim.reading:
             assert claim.quantity.needs or "share of kappa" in claim.reading, claim.reading
+
+
+def test_a_slope_of_regret_is_judged_by_simulation_alone():
+    """κ = 7 throughout loses the same every round, so its slope is 1; the row says that there is no exact value."""
+    own = RegretSlope(USUAL, Schedule(kappas=(7,)), STANDARD, (100, 1000))
+    lab = Lab(3)
+    (found,) = judge([replace(row(own), says=below(0.6))], lab, (2**10, 2**12))
+    assert (found.verdict, found.route) == ("refuted", "simulation")
+    told = found.to_dict()
+    assert told["exact"] is None
+    assert told["observed"] == pytest.approx(1.0, abs=1e-9)
+    assert told["windows"] == 64 * 1000
+
+
+def test_a_larger_budget_plays_more_lanes_of_the_same_length():
+    own = RegretSlope(USUAL, Rolling(highest=8).told((STANDARD,)), STANDARD, (10, 100))
+    lab = Lab(3)
+    widths = []
+    for windows in (1, 2**13, 2**15):
+        lab.simulate(own.needs, windows)
+        seen = own.observe(lab, 0.99)
+        widths.append((seen.windows, seen.high - seen.low))
+    assert [windows for windows, _ in widths] == [6400, 6400, 32_000]
+    assert widths[0] == widths[1]
+    assert widths[2][1] < widths[0][1]

@@ -111,7 +111,9 @@ def test_the_text_answers_first(small):
     assert told.startswith("Adapting beats the best fixed κ in ")
     assert "gate .3 looks every 32 rounds and cannot open again" in told
     mine = league(COST, 20_000, where={"mine": Surrounding(Iid(alpha=0.7), "my drafts")})
-    assert repr(mine).startswith("mine: no controller beats the best fixed κ = 4 (S = 1.981); ")
+    assert repr(mine).startswith(
+        "mine: no controller beats the best fixed κ = 4 (S = 1.981), as rounds are taken not to "
+    )
     turns = league(COST, 20_000, where={"turns": surroundings()["regimes"]})
     assert repr(turns).startswith("turns: adapting pays: rolling .95 is +7.")
 

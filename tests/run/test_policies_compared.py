@@ -144,6 +144,15 @@ def test_names_that_mean_nothing(folder, names, told):
     assert "\n" not in str(error.value)
 
 
+def test_a_whole_name_is_meant_where_others_begin_like_it(tmp_path):
+    """With news at once and 8 rounds late: "heuristic" is the first, which is faster, and not any of both."""
+    changes = {"policy": {"type": "heuristic"}, "process": {"type": "iid", "alpha": 0.7}}
+    own = run(tmp_path, "late", serving={"delay": [0, 8]}, **changes)
+    rows = compare(own, own, policies=("heuristic", "heuristic delay=8")).to_pandas()
+    speed = rows[rows["quantity"] == "speedup"].iloc[0]
+    assert speed.difference < -6 * speed.error
+
+
 def test_folders_that_share_nothing_say_how_to_go_on(folder, tmp_path):
     other = run(tmp_path, "other", policy=[{"type": "exp3"}, {"type": "gate"}])
     with pytest.raises(DatasetError, match=r"by exp3, gate in the other: name one of each \(--policy X Y\)"):

@@ -335,3 +335,21 @@ def test_the_intervals_of_regret_and_of_its_slope_cover_them():
     wide = regret(Iid(alpha=0.7), Rolling(highest=8), COST, [10, 100], seed=0, level=0.5)
     assert wide.half / curves[0].half == pytest.approx(np.full(2, 0.68 / 2.0), rel=0.01)
     assert np.isnan(regret(Iid(alpha=0.7), Rolling(), COST, [10]).slope_half())
+
+
+@pytest.mark.parametrize(
+    "marks", [[], 10, "x", [1, "x"], [1.5], [math.nan], [[1, 2]], [100, 1], [0, 1], [1, 2**31], [1e30]]
+)
+def test_marks_that_are_none_are_refused_in_a_line(marks):
+    with pytest.raises(ParameterError, match=r"^marks = .*; allowed: ") as error:
+        regret(Iid(alpha=0.7), Rolling(), COST, marks)
+    assert "\n" not in str(error.value)
+
+
+def test_a_fixed_length_is_asked_which():
+    with pytest.raises(ParameterError, match="policy fixed names no κ"):
+        regret(Iid(alpha=0.7), Fixed(), COST, [1, 10])
+
+
+def test_a_curve_of_one_mark_has_no_slope():
+    assert "slope" not in repr(regret(Iid(alpha=0.7), Rolling(), COST, [50]))
