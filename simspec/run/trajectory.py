@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simspec.kernels.words import LANES
-from simspec.model import Cost, Drift, ParameterError, Simulation
+from simspec.model import Cost, Drift, ParameterError, Process, Simulation
 from simspec.model.policies import Policy
 from simspec.run.engine import Job, form_of, players
 from simspec.run.plans import steering
@@ -99,7 +99,13 @@ class Trajectory:
 
 
 def trajectory(
-    process: Drift, policy: Policy, cost: Cost, stretch: int = 32, chunks: int = 16, seed: int = 1, level: float = 0.95
+    process: Process,
+    policy: Policy,
+    cost: Cost,
+    stretch: int = 32,
+    chunks: int = 16,
+    seed: int = 1,
+    level: float = 0.95,
 ) -> Trajectory:
     """Mean κ by output position under a policy, and what rounds cost per token there.
 

@@ -54,6 +54,11 @@ def test_the_guard_lowers_as_the_article_says():
     assert once == [k - (k > 1 and article.guard_fires(e, k)) for e, k in zip(at.tolist(), free, strict=True)]
 
 
+def test_the_drop_of_guide_2_is_one():
+    rates = guides_in_loop.DROP.rates()
+    assert (len(rates), rates[511:513], rates[0], rates[-1]) == (1024, [0.85, 0.6], 0.85, 0.6)
+
+
 def row(quantity):
     return Claim("C0", "0", "a reading", "a statement.", above(0.0), quantity, "so.")
 

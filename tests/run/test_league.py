@@ -211,6 +211,30 @@ def test_news_that_come_late_cost_who_follows():
         league(COST, 20_000, where=turns, serving=Serving(batch=4))
 
 
+def test_controllers_are_what_their_names_say():
+    """λ, guard, memory in rounds, what is averaged, whether it is kept; prices are those of rounds, not of changes."""
+    cost = Cost(c_d=0.17, c_r=0.2)
+    own = contenders(cost.changed(c_switch=0.4), LONGEST)
+    assert [own[f"rolling {x}"].smoothing for x in (".85", ".95", ".99 kept")] == [0.85, 0.95, 0.99]
+    assert {own[name].guard for name in ("article's loop", "guard alone")} == {0.25}
+    assert {own[name].guard for name in ("article, no guard", "rolling .85")} == {None}
+    assert {own[name].rule for name in ("article's loop", "article, no guard")} == {"article"}
+    assert (own["accepted/drafted"].of, own["rolling .95"].of) == ("drafted", "examined")
+    for rounds, keep in ((50, own["goodput 50"].keep), (500, own["goodput 500"].keep), (200, own["UCB 200"].keep),
+                         (50, own["Thompson 50"].keep)):  # fmt: skip
+        assert 1.0 / (1.0 - keep) == pytest.approx(rounds)
+    assert (own["UCB"].keep, own["UCB"].window, own["UCB last 500"].window) == (1.0, None, 500)
+    assert (own["UCBSpec"].reward, own["UCBSpec per cost"].reward) == ("tokens", "throughput")
+    assert (own["gate .3"].least, own["gate .3"].probe, own["gate, tried again"].probe) == (0.3, None, 256)
+    anew = {name for name, policy in own.items() if not getattr(policy, "keeps", True)}
+    assert anew == {"+2/−1", "article's loop", "article, no guard", "guard alone", "rolling .85", "rolling .95",
+                    "accepted/drafted"}  # fmt: skip
+    assert own["+2/−1 kept"].keeps
+    reading = [policy.cost for name, policy in own.items() if policy.reads_cost and "article" not in name]
+    assert len(reading) > 10
+    assert set(reading) == {cost}
+
+
 @pytest.mark.parametrize("longest", [1, 3, 8, 20])
 def test_every_controller_stays_within_the_longest_draft(longest):
     assert {policy.longest <= longest for policy in contenders(COST, longest).values()} == {True}
