@@ -57,7 +57,7 @@ RULES: dict[str, tuple[type[brute.Rule], dict[str, Any]]] = {
     "ucb, one arm": (brute.Ucb, {"first": 2, "lowest": 2, "highest": 2}),
     "ucb_spec": (brute.UcbSpec, {"highest": 3}),
     "ucb_spec per cost": (brute.UcbSpec, {"lowest": 0, "highest": 2, "confidence": 1.0, "reward": "throughput"}),
-    "exp3": (brute.Exp3, {"first": 1, "highest": 3, "rate": 0.4, "even": 0.1}),
+    "exp3": (brute.Exp3, {"first": 1, "highest": 3, "rate": 3.0, "even": 0.1}),
     "exp3_spec": (brute.Exp3Spec, {"first": 2, "lowest": 0, "highest": 3}),
     "thompson": (brute.Thompson, {"first": 2, "lowest": 0, "highest": 5, "keep": 0.8, "accepted": 0.5}),
 }
@@ -102,7 +102,14 @@ def test_every_rule_by_all_histories_of_a_request(name: str, late: bool) -> None
     stale = (serving.get("stale_rounds", 0), serving.get("stale_factor", 1.0))
     delay = serving.get("delay", 0)
     exact = law(rule_of(name, delay=delay), CHANGES, alphas, delay=delay, stale=stale)
-    row = run(drift(alphas), CHANGES, policy_of(name), serving=serving or None, windows=20_000, seed=11)
+    row = run(
+        drift(alphas),
+        CHANGES,
+        policy_of(name),
+        serving=serving or None,
+        windows=100_000 if name in DRAWN else 20_000,
+        seed=11,
+    )
     figures = {"speedup": exact.speedup, "mean_kappa": exact.per_round("kappa")}
     figures["mean_accepted"] = exact.per_round("accepted")
     figures["alpha_examined"] = exact.sums["accepted"] / exact.sums["examined"]

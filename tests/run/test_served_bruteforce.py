@@ -1,8 +1,8 @@
 """Do requests served together, and processes that go on from round to round, agree with dice thrown here?
 
 Places of a batch and chains of verdicts are played one draft at a time, from the descriptions in docs/control.md and
-of the processes; nothing is simspec's.  Both sides are drawn, so that a figure is held at 8 standard errors of the two, of 40
-units or more: 1e-9 each, fewer than 50 of them.
+of the processes; nothing is simspec's.  Both sides are drawn, so that a figure is held at 8 standard errors of the
+two, of 40 units or more: 1e-9 each, fewer than 50 of them.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ TOKENS = 9
 MOODS = {"P": [[0.95, 0.05], [0.1, 0.9]], "alphas": [0.95, 0.3], "start": "carry"}
 WORDS = {"target": [[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]],
          "draft": [[0.4, 0.5, 0.1], [0.3, 0.3, 0.4], [0.3, 0.2, 0.5]]}  # fmt: skip
+OFTEN_OFF = {"first": 3, "lowest": 0, "highest": 4, "rounds": 3, "least": 0.6, "probe": 2, "trial": 1}
 SUMS = ("tokens", "cost", "own", "rounds", "kappa", "flips", "off")
 
 
@@ -196,20 +197,18 @@ def test_requests_that_are_served_together(kind: Any, own: dict[str, Any], batch
 @pytest.mark.parametrize("steps", [(1, 1), (2, 3)])
 def test_a_hidden_state_that_goes_on(steps: tuple[int, int]) -> None:
     own = MOODS | {"steps_after_reject": steps[0], "steps_after_full": steps[1]}
-    kept = BOUNDS | {"lowest": 0, "up": 3, "down": 2}
-    row = simspec.simulate({"type": "hmm", **own}, vars(PRICE), policy={"type": "heuristic", **kept}, windows=60_000)
+    row = simspec.simulate({"type": "hmm", **own}, vars(PRICE), policy={"type": "gate", **OFTEN_OFF}, windows=200_000)
     row = row.to_pandas().iloc[0]
     rounds = int(row["rounds"] // row["units"])
-    assert_same(row, played(lambda: Hmm(rounds, **own), brute.Heuristic(**kept), 60, 1, 1, False))
+    assert_same(row, played(lambda: Hmm(rounds, **own), brute.Gate(**OFTEN_OFF), 100, 1, 1, False))
 
 
 def test_words_that_go_on() -> None:
-    kept = {"first": 3, "lowest": 0, "highest": 4, "rounds": 3, "least": 0.6, "probe": 2, "trial": 1}
     chain = {"type": "token_chain", **WORDS}
-    row = simspec.simulate(chain, vars(PRICE), policy={"type": "gate", **kept}, windows=60_000)
+    row = simspec.simulate(chain, vars(PRICE), policy={"type": "gate", **OFTEN_OFF}, windows=60_000)
     row = row.to_pandas().iloc[0]
     rounds = int(row["rounds"] // row["units"])
-    assert_same(row, played(lambda: TokenChain(rounds, **WORDS), brute.Gate(**kept), 60, 1, 1, False))
+    assert_same(row, played(lambda: TokenChain(rounds, **WORDS), brute.Gate(**OFTEN_OFF), 60, 1, 1, False))
 
 
 def test_the_slowest_of_a_batch() -> None:
