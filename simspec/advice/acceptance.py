@@ -153,6 +153,7 @@ def acceptance_of_source(source: Source, level: float = 0.95, kappa: int | None 
         raise ParameterError(
             "files", f"{where}: tokens per round are not known: {emitted.reason}; type them in: --emitted E --kappa N"
         )
+    _check_emitted(source, emitted, kappa)
     seen = _number(block.get("kappa")) or _number(block.get("kappa_max")) or kappa
     drafts, drafted = _number(block.get("drafts")), _number(block.get("draft_tokens"))
     passes = drafts or _number(block.get("drafts_upper"))  # E counts passes without a draft where it cannot tell them
@@ -182,13 +183,18 @@ def acceptance_of_source(source: Source, level: float = 0.95, kappa: int | None 
     )
 
 
-def _of_lines(source: Source, means: LineMeans, kappa: int | None, level: float) -> Acceptance:
-    """Of lines that print means without counts; `LineMeans.says` what is assumed."""
-    if kappa is not None and means.emitted > kappa + 1.0:
+def _check_emitted(source: Source, emitted: float, kappa: int | None) -> None:
+    """A κ that the caller names may be too short for what was emitted."""
+    if kappa is not None and emitted > kappa + 1.0 + _SLACK:
         where = ", ".join(source.files)
         raise ParameterError(
-            "kappa", f"{where}: kappa = {kappa} contradicts it: E = {means.emitted:.3f} is above κ + 1 = {kappa + 1}"
+            "kappa", f"{where}: kappa = {kappa} contradicts it: E = {emitted:.3f} is above κ + 1 = {kappa + 1}"
         )
+
+
+def _of_lines(source: Source, means: LineMeans, kappa: int | None, level: float) -> Acceptance:
+    """Of lines that print means without counts; `LineMeans.says` what is assumed."""
+    _check_emitted(source, means.emitted, kappa)
     interval, most = means.interval(level), math.inf if kappa is None else kappa + 1.0
     return Acceptance(
         kappa=kappa,

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simspec.advice.acceptance import Acceptance
+from simspec.evidence.costs.points import EARLY
+from simspec.evidence.kappa_seen import which_kappa
 from simspec.evidence.observed import REQUEST, Observed
 from simspec.evidence.rounds.fits import RoundFit
 from simspec.evidence.rounds.processes import ProcessFits, fit_processes, rounds_of
@@ -21,6 +23,11 @@ MOST = 12
 INDEPENDENT = (
     "rounds do not depend on each other here: no controller can beat the best fixed κ, and the table says what "
     "adapting loses"
+)
+ONE_FIGURE = (
+    "one figure, or averages, do not tell how acceptance changes between requests and along the output, on which it "
+    "depends whether adapting pays.  A table of rounds (request,kappa,accepted) or a record per request tells; so does "
+    "a guess: simspec league --process FILE, e.g. with a discrete_mixture of two rates"
 )
 STILL = (
     "no fitted process drifts along the output or over the day: where α does, adapting may pay more than is shown "
@@ -96,11 +103,11 @@ def of_acceptance(own: Acceptance) -> OwnSurroundings:
     elif own.alpha is not None:
         process = Iid(alpha=min(own.alpha, 1.0))
     else:
-        raise ParameterError("files", f"{own.origin}: κ is not known, so no rate is; give --kappa")
-    found = of_process(process)
+        raise ParameterError("files", f"{own.origin}: {which_kappa(own.source)}")
     longest = len(own.survival) if own.survival is not None else _longest(own.kappa)
-    where = {"yours": Surrounding(process, f"{own.origin}; {process}")}
-    return OwnSurroundings(where, longest, found.notes)
+    seen = "" if own.rounds is None else f"; {own.rounds:,} round{'s' if own.rounds > 1 else ''}"
+    where = {"yours": Surrounding(process, f"{own.origin}{seen}; {process}", kappa=own.kappa)}
+    return OwnSurroundings(where, longest, (ONE_FIGURE,))
 
 
 def of_source(source: Source, seed: int = 1, progress: Callable[[str], None] | None = None) -> OwnSurroundings | None:
@@ -117,10 +124,16 @@ def of_source(source: Source, seed: int = 1, progress: Callable[[str], None] | N
         process, said = as_long_as_the_log(fit.process, rounds)
         check = fits.checks.get(fit.name)
         adequate = "" if check is None or check.adequate else "; it does not explain all of the rounds"
-        where[fit.name] = Surrounding(process, f"{fit.model.says}{said}{adequate}; {process}")
+        where[fit.name] = Surrounding(process, f"{fit.model.says}{said}{adequate}; {process}", kappa=_set_now(rounds))
     if all(own.process.unit == "window" for own in where.values()):
         notes.append(INDEPENDENT)
     return OwnSurroundings(where, _longest(rounds.kappa_max), (*notes, STILL))
+
+
+def _set_now(rounds: Observed) -> int | None:
+    """The draft length of rounds that have one, but for last drafts that are cut."""
+    drafted = float(rounds.drafted @ rounds.count) / max(1, rounds.rounds)
+    return rounds.kappa_max if drafted >= EARLY * rounds.kappa_max > 0.0 else None
 
 
 def _longest(kappa: int | None) -> int:

@@ -82,8 +82,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 def do(args: argparse.Namespace) -> int:
     """Play and print."""
     from simspec.cli.common import print_json, threads_of
+    from simspec.model.errors import ParameterError
     from simspec.model.serving import Serving
-    from simspec.run.league import DEFAULT_WINDOWS, LONGEST, league
+    from simspec.run.league import DEFAULT_WINDOWS, LONGEST, LONGEST_LIMIT, league
     from simspec.run.league_text import answer
     from simspec.run.progress import Progress
     from simspec.text import wrapped
@@ -91,6 +92,9 @@ def do(args: argparse.Namespace) -> int:
     windows = DEFAULT_WINDOWS if args.windows is None else args.windows
     threads = threads_of(args)
     path = _figure(args)
+    if args.kappa_max is not None and args.kappa_max > LONGEST_LIMIT:
+        told = f"kappa-max = {args.kappa_max} is out of range"
+        raise ParameterError("kappa_max", f"{told}; allowed: 1 ≤ kappa-max ≤ {LONGEST_LIMIT}")
     with Progress(quiet=args.quiet) as progress:
         own = _own(args, progress)
         longest = args.kappa_max or (LONGEST if own is None else own.longest)
@@ -100,7 +104,7 @@ def do(args: argparse.Namespace) -> int:
         found = league(cost, windows, args.seed, args.level, threads, where, longest, progress, serving)
         if path is not None:
             _draw(path, found, own, progress)
-    notes = (() if own is None else own.notes) + said
+    notes = (() if own is None else own.notes) + said + _of_off(cost)
     if args.json:
         print_json({"answer": answer(found), "cost": cost.identity(), "windows": windows, "seed": args.seed,
                     "level": args.level, "longest": longest, "serving": serving.identity(),
@@ -109,6 +113,14 @@ def do(args: argparse.Namespace) -> int:
         print(found)
         print(*(wrapped(note, "", "  ") for note in notes), sep="\n", end="\n" if notes else "")
     return 0
+
+
+def _of_off(cost: Cost) -> tuple[str, ...]:
+    """What a price of a server without speculation is for: no controller pays it."""
+    if cost.off == 1.0:
+        return ()
+    rounds = f"a round with κ = 0 costs the target pass, {cost.target_pass(0):g}"
+    return (f"off = {cost.off:g}: a server without speculation makes S = {1 / cost.off:.4f}; {rounds}",)
 
 
 def _figure(args: argparse.Namespace) -> Path | None:

@@ -25,7 +25,23 @@ _STEPS = (1, 3, 5, 7)
 """Draft lengths of SGLang's adaptive steps."""
 
 
-def contenders(cost: Cost, longest: int) -> dict[str, Policy]:
+WHO = (
+    "names: +2/−1 is Hugging Face's rule, steps SGLang's, goodput vLLM's proposal (memory in rounds), gate "
+    "TensorRT-LLM's; UCBSpec and EXP3Spec are BanditSpec's.  Rolling: the best κ for a moving average (weight λ) of "
+    "judged drafts; accepted/drafted: of all drafts; kept: for longer than a request."
+)
+"""What the names stand for, for who has read nothing."""
+
+
+NOW = ", as now"
+
+
+def now(kappa: int) -> str:
+    """What the draft length that is set now is called."""
+    return f"κ = {kappa}{NOW}"
+
+
+def contenders(cost: Cost, longest: int, kappa: int | None = None) -> dict[str, Policy]:
     """Who takes part, by name, knowing the prices of rounds but not those of changes of κ.
 
     Parameters
@@ -34,6 +50,8 @@ def contenders(cost: Cost, longest: int) -> dict[str, Policy]:
         For those that read prices.
     longest : int
         The largest κ of all of them, at least 1; the least is 1.
+    kappa : int, optional
+        A draft length that is set now, which plays in place of κ = 4 if it is no longer.
 
     Examples
     --------
@@ -45,8 +63,9 @@ def contenders(cost: Cost, longest: int) -> dict[str, Policy]:
     bounds: dict[str, Any] = {"first": first, "lowest": 1, "highest": longest}
     lengths = tuple(kappa for kappa in _STEPS if kappa <= longest)
     again: dict[str, Any] = {"first": first, "highest": longest, "of": "share", "probe": 256, "trial": 8}
+    still = {f"κ = {first}": first} if kappa is None or kappa > longest else {now(kappa): kappa}
     own: dict[str, Policy] = {
-        f"κ = {first}": Schedule(kappas=(first,)),
+        **{name: Schedule(kappas=(length,)) for name, length in still.items()},
         "+2/−1": Heuristic(**bounds),
         "+2/−1 kept": Heuristic(**bounds, keeps=True),
         "article's loop": Rolling(**bounds, rule="article", guard=0.25),

@@ -11,12 +11,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from simspec.model import Cost, ParameterError
+from simspec.model.scenario import WINDOWS_LIMIT
 from simspec.model.serving import NORMAL, Serving
 from simspec.run.comparators import FIXED, best_fixed
 from simspec.run.contenders import contenders
 from simspec.run.league_stage import Place, Stage
 from simspec.run.progress import Progress
-from simspec.run.regret import check_alone
+from simspec.run.regret import check_alone, check_asked
 from simspec.run.surroundings import PERIODS, Surrounding, by_turns, surroundings
 
 LONGEST = 8
@@ -34,6 +35,8 @@ class League:
     places : list of Place
     where : dict of str to str
         What each of the surroundings is.
+    forgetful : frozenset of str
+        Those in which no round tells of the next.
     cost : Cost
     windows, seed, longest : int
     level : float
@@ -42,10 +45,10 @@ class League:
 
     def __init__(
         self, places: list[Place], where: Mapping[str, str], cost: Cost, windows: int, seed: int, level: float,
-        longest: int, serving: Serving = NORMAL,
+        longest: int, serving: Serving = NORMAL, forgetful: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
         self.places, self.where, self.cost, self.windows = places, dict(where), cost, windows
-        self.seed, self.level, self.longest, self.serving = seed, level, longest, serving
+        self.seed, self.level, self.longest, self.serving, self.forgetful = seed, level, longest, serving, forgetful
 
     def records(self) -> list[dict[str, object]]:
         """One plain dictionary per place."""
@@ -108,25 +111,26 @@ def league(
     check_alone(serving)
     cost = Cost(c_d=0.1) if cost is None else cost
     tried = surroundings() if where is None else where
-    places = []
+    places, says = [], dict[str, str]()
     for name, surrounding in tried.items():
         if progress is not None:
             progress.say(f"playing in {name}")
-        places += Stage(name, surrounding, cost, windows, seed, level, longest, None, serving).places(threads, progress)
-    says = {name: surrounding.says for name, surrounding in tried.items()}
+        stage = Stage(name, surrounding, cost, windows, seed, level, longest, None, serving)
+        places += stage.places(threads, progress)
+        ends = f"; κ up to {stage.longest}, where it ends" if stage.longest < longest else ""
+        says[name] = surrounding.says + ends
     if where is None:
         places += _adversary(cost, windows, seed, level, threads, longest, progress, serving)
         says[ADVERSARY] = f"α is .9 and .45 by turns of {PERIODS[0]} to {PERIODS[-1]} tokens: the worst for each one"
-    return League(places, says, cost, windows, seed, level, longest, serving)
+    forgetful = frozenset(name for name, surrounding in tried.items() if surrounding.forgets)
+    return League(places, says, cost, windows, seed, level, longest, serving, forgetful)
 
 
 def _check(windows: int, seed: int, level: float, longest: int) -> None:
-    if windows < 1:
-        raise ParameterError("windows", f"windows = {windows} is out of range; allowed: windows ≥ 1")
-    if not 0 <= seed < 2**64 - 1:
-        raise ParameterError("seed", f"seed = {seed} is out of range; allowed: 0 ≤ seed < 2⁶⁴ − 1")
-    if not 0.0 < level < 1.0:
-        raise ParameterError("level", f"level = {level:g} is out of range; allowed: 0 < level < 1")
+    if not 1 <= windows <= WINDOWS_LIMIT:
+        allowed = f"allowed: 1 ≤ windows ≤ {WINDOWS_LIMIT}"
+        raise ParameterError("windows", f"windows = {windows} is out of range; {allowed}")
+    check_asked(None, seed, level)
     if not 1 <= longest <= LONGEST_LIMIT:
         raise ParameterError("longest", f"longest = {longest} is out of range; allowed: 1 ≤ longest ≤ {LONGEST_LIMIT}")
 

@@ -146,7 +146,7 @@ class Stage:
 
     def places(self, threads: int | None = None, progress: Progress | None = None) -> list[Place]:
         """Every controller's place, and the exact ones."""
-        own = contenders(self.cost, self.longest)
+        own = contenders(self.cost, self.longest, self.surrounding.kappa)
         found = list(self.play(own | self._foresight(), threads, progress))
         found = [replace(place, informed=place.controller not in own) for place in found]
         return found + [self._exact(KNOWS[name], other) for name, other in self.held.items() if name != FIXED]

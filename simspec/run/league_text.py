@@ -33,8 +33,8 @@ def answer(found: League) -> str:
     >>> from simspec.run.league import league
     >>> from simspec.run.surroundings import Surrounding
     >>> own = league(windows=20_000, where={"mine": Surrounding(Iid(alpha=0.7), "my drafts")})
-    >>> print(answer(own)[:71])
-    mine: no controller beats the best fixed κ = 4 (S = 1.981); the closest
+    >>> print(answer(own)[:58])
+    mine: no controller beats the best fixed κ = 4 (S = 1.981)
     """
     where = list(dict.fromkeys(place.surrounding for place in found.places))
     if len(where) <= ABREAST:
@@ -59,12 +59,21 @@ def _said(found: League, places: list[Place]) -> str:
     best = max(_played(places), key=lambda place: place.gain)
     name, fixed = best.surrounding, f"the best fixed κ = {best.kappa_star} (S = {best.best_fixed:.3f})"
     gain = f"{_percent(best.gain)} ± {100 * best.gain_half:.2f}%"
+    today = next((f"; {place.controller}, makes {_percent(place.gain)}" for place in places if _today(place)), "")
     if best not in _ahead(found, places):
-        close = "the closest, " if best.gain < 0.0 else "not even the best can be told from it: "
-        return f"{name}: no controller beats {fixed}; {close}{best.controller}, makes {gain}."
+        close = "the closest is" if best.gain < 0.0 else "not even the first can be told from it,"
+        why = ", as rounds are taken not to depend on each other" if name in found.forgetful else ""
+        return f"{name}: no controller beats {fixed}{why}; {close} {best.controller} with {gain}{today}."
     pays = best.break_even_switch
     price = "" if pays != pays else f"; at {pays:.3g} plain steps per change of κ nothing is left of it"
-    return f"{name}: adapting pays: {best.controller} is {gain} ahead of {fixed}{price}."
+    return f"{name}: adapting pays: {best.controller} is {gain} ahead of {fixed}{price}{today}."
+
+
+def _today(place: Place) -> bool:
+    """Whether it is the draft length that is set now, and another is best."""
+    from simspec.run.contenders import NOW, now
+
+    return place.controller.endswith(NOW) and place.controller != now(place.kappa_star)
 
 
 def _ahead(found: League, places: list[Place]) -> list[Place]:
@@ -136,7 +145,7 @@ def _row(place: Place) -> list[str]:
 
 def _assumed(found: League) -> list[str]:
     """What stands behind the figures."""
-    from simspec.run.contenders import GATE
+    from simspec.run.contenders import GATE, WHO
 
     widest = max(place.gain_half for place in found.places)
     shut = [place for place in found.places if place.controller == GATE and place.share_off > 0.5]
@@ -147,6 +156,7 @@ def _assumed(found: League) -> list[str]:
         f"{found.cost}; κ from 1 to {found.longest}; {found.windows:,} rounds each, seed {found.seed}"
         + (f"; {found.serving}." if found.serving.identity() else "."),
         *(f"{name}: {says}." for name, says in found.where.items()),
+        WHO,
     ]
     if any(place.period for place in found.places):
         told.append("adversary: behind each gain the tokens between two changes, against the best fixed κ for them.")

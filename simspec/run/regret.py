@@ -143,7 +143,8 @@ class RegretCurve:
              f"{1000 * self.mean[i] / self.tokens[i]:.2f}"]
             for i, mark in enumerate(self.marks.tolist())
         ]  # fmt: skip
-        head = f"{self.policy}: regret in plain target steps, slope {self.slope:.3f} ± {self.slope_half():.3f}"
+        slope = f", slope {self.slope:.3f} ± {self.slope_half():.3f}" if self.slope == self.slope else ""
+        head = f"{self.policy}: regret in plain target steps{slope}"
         told = [
             f"{name}: {own.comparator.says}, S = {own.comparator.speedup:.4f}" for name, own in self.against.items()
         ]
@@ -187,7 +188,8 @@ def regret(
     Raises
     ------
     ParameterError
-        The marks do not ascend, no policy can play the process, or requests are served in batches.
+        The marks do not ascend, a number is out of range, no policy can play the process, or requests are served in
+        batches.
 
     Examples
     --------
@@ -205,9 +207,10 @@ def regret(
     >>> bool(found.against["fixed"].mean[-1] < 0.0 < found.against["oracle"].mean[-1])
     True
     """
-    at = np.asarray(marks, np.int64)
-    if not len(at) or at[0] < 1 or (np.diff(at) < 1).any() or at[-1] > ROUNDS_LIMIT:
-        raise ParameterError("marks", f"marks = {list(marks)[:8]} do not ascend; allowed: 1 ≤ … ≤ {ROUNDS_LIMIT}")
+    at = _checked(marks)
+    check_asked(policy, seed, level)
+    if chunks < 1:
+        raise ParameterError("chunks", f"chunks = {chunks} is out of range; allowed: chunks ≥ 1")
     policy = policy.told((cost,))
     check_alone(serving)
     Simulation(process, policy=policy, serving=serving).check((policy.longest,), [cost])
@@ -225,6 +228,20 @@ def regret(
     return RegretCurve(policy, unit, at, own.rounds.mean(axis=1), own.tokens.mean(axis=1), against, level)
 
 
+def _checked(marks: Sequence[int]) -> npt.NDArray[np.int64]:
+    """The marks, as whole numbers that ascend."""
+    try:
+        at = np.asarray(marks, float)
+    except (TypeError, ValueError):
+        at = np.array(np.nan)
+    if at.ndim != 1 or not at.size or not (at == np.floor(at)).all():
+        raise ParameterError("marks", f"marks = {marks!r:.60} is no list of whole numbers; allowed: [100, 1000]")
+    if at[0] < 1 or (np.diff(at) < 1).any() or at[-1] > ROUNDS_LIMIT:
+        told = f"marks = {list(marks)[:8]} do not ascend from 1"
+        raise ParameterError("marks", f"{told}; allowed: 1 ≤ each ≤ {ROUNDS_LIMIT}, each above the last")
+    return at.astype(np.int64)
+
+
 @dataclass(frozen=True)
 class _Played:
     """Rounds, tokens and cost so far, (marks, lanes) each."""
@@ -235,6 +252,18 @@ class _Played:
 
     def loss(self, speed: float) -> Floats:
         return self.cost - self.tokens / speed
+
+
+def check_asked(policy: Policy | None, seed: int, level: float) -> None:
+    """Raise `ParameterError` for a policy that never changes κ, or a number out of range."""
+    if policy is not None and not policy.adapts:
+        raise ParameterError(
+            "policy", f'policy {policy.type} names no κ; allowed: {{"type": "schedule", "kappas": [4]}}'
+        )
+    if not 0 <= seed < 2**64 - 1:
+        raise ParameterError("seed", f"seed = {seed} is out of range; allowed: 0 ≤ seed < 2⁶⁴ − 1")
+    if not 0.0 < level < 1.0:
+        raise ParameterError("level", f"level = {level:g} is out of range; allowed: 0 < level < 1")
 
 
 def check_alone(serving: Serving) -> None:

@@ -29,11 +29,19 @@ class Surrounding:
     dearer : tuple of (int, float)
         (output position, factor): from there on drafting and verifying cost so many times as much; empty: the same
         prices everywhere.
+    kappa : int, optional
+        The draft length that is set there now, which plays too.
     """
 
     process: Process
     says: str
     dearer: tuple[tuple[int, float], ...] = ()
+    kappa: int | None = None
+
+    @property
+    def forgets(self) -> bool:
+        """Whether no round tells of the next, so that the best fixed κ cannot be beaten."""
+        return self.process.unit == "window"
 
     def prices(self, cost: Cost) -> Stretches:
         """Prices by stretch of the output.

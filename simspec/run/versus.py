@@ -96,7 +96,9 @@ def part_of(points: pd.DataFrame, kappas: Sequence[int], asked: str, path: objec
                 "policy", f"{path}: has no fixed κ = {kappa}; fixed κ there: {kappa_set(kappas) or 'none'}"
             )
         return _part(points[fixed], f"κ = {kappa}", kappa, path)
-    chosen = (names == asked) | (points["policy"] == asked) | (points["policy_label"] == asked)
+    chosen = names == asked  # a whole name is meant, although longer ones may be of its type
+    if not chosen.any():
+        chosen = (points["policy"] == asked) | (points["policy_label"] == asked)
     if not chosen.any():
         known = [*dict.fromkeys(names[~fixed]), *map(str, sorted(kappas))]
         raise ParameterError("policy", f"{path}: has no policy {asked}{did_you_mean(asked, known)}")

@@ -8,7 +8,14 @@ import pytest
 from writers import Truth, sglang_decode, trtllm_iteration, vllm_current
 
 import simspec
+from simspec.advice.acceptance import acceptance_of_numbers
+from simspec.advice.drift.parts import Part, part_of_lines
+from simspec.advice.drift.worth import worth_of
 from simspec.cli.main import main
+from simspec.evidence.changes.course import course_of_lines
+from simspec.evidence.changes.stretches import Stretch
+from simspec.evidence.costs.round_costs import RoundCosts
+from simspec.evidence.line_course import LineCourse
 
 
 def table(folder, rates, kappa=5, request=None, name="rounds.csv"):
@@ -88,6 +95,35 @@ def test_with_costs_the_best_kappa_before_and_after(tmp_path, capsys):
     assert min(worth["kappas"]) <= worth["fixed"] <= max(worth["kappas"])
     assert 0.0 < worth["gain"] < 0.2
     assert worth["speedup_changing"] == pytest.approx(worth["speedup_fixed"] * (1 + worth["gain"]))
+
+
+def test_what_stretches_are_worth_by_their_tokens():
+    """Good, bad and short: one κ for all is the best by tokens over cost, each stretch counting by its tokens."""
+    rates, tokens, costs = (0.9, 0.5, 0.8), (9000.0, 500.0, 20.0), RoundCosts.affine(1.0, 0.1)
+    parts = [
+        Part((4,), own, acceptance_of_numbers(kappa=4, alpha=rate, rounds=3000))
+        for rate, own in zip(rates, tokens, strict=True)
+    ]
+    found = worth_of(parts, costs)
+    cost = [[(1 + 0.1 * k) / sum(rate**j for j in range(k + 1)) for k in range(9)] for rate in rates]
+    spent = [sum(own * each[k] for own, each in zip(tokens, cost, strict=True)) for k in range(9)]
+    assert found.kappas == tuple(int(np.argmin(each)) for each in cost)
+    assert found.fixed == int(np.argmin(spent)) != int(np.argmin(np.sum(cost, axis=0)))
+    assert found.speedup_fixed == pytest.approx(sum(tokens) / min(spent), rel=1e-6)
+    changing = sum(own * min(each) for own, each in zip(tokens, cost, strict=True))
+    assert found.speedup_changing == pytest.approx(sum(tokens) / changing, rel=1e-6)
+
+
+def test_tokens_of_lines_count_one_more_in_every_round():
+    """50 lines of 100 rounds with 177 and 150 drafts accepted: 277 tokens and 250."""
+    accepted = np.repeat([177.0, 150.0], 25)
+    course = course_of_lines(
+        LineCourse(np.full(50, 4.0), np.full(50, 100.0), accepted, (("a.log", 1),) * 50, "log line")
+    )
+    for first, tokens in ((0, 277.0), (25, 250.0)):
+        part = part_of_lines(course, Stretch(first, first + 25, 2500, 0, 0, 0.5, (0.4, 0.6), 0.5, 4.0))
+        assert part.tokens == 25 * tokens
+        assert part.acceptance.emitted == pytest.approx(tokens / 100)
 
 
 def test_rounds_without_a_draft_are_said(tmp_path, capsys):

@@ -1,11 +1,13 @@
 """simspec league on the user's own: a log, a figure, a scenario; and what it refuses."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from simspec.advice.own_league import INDEPENDENT, STILL
+from simspec.advice import own_league
+from simspec.advice.own_league import INDEPENDENT, ONE_FIGURE, STILL
 from simspec.cli.main import main
 
 QUICK = ["--windows", "4000", "--quiet"]
@@ -60,8 +62,69 @@ def test_a_log_whose_requests_differ_rewards_adapting(mixed, capsys):
 def test_a_figure(words, told, capsys):
     found = answer_of(capsys, *words)
     assert found.startswith(told)
-    assert " ".join(INDEPENDENT.split()) in " ".join(found.split())
+    said = " ".join(found.split())
+    assert "as rounds are taken not to depend on each other; " in said
+    assert " ".join(ONE_FIGURE.split()) in said
+    assert INDEPENDENT not in said
+    assert "+2/−1 is Hugging Face's rule" in said
     assert "nan" not in found
+
+
+def test_off_is_a_server_without_speculation_and_no_controller(capsys):
+    words = ["--alpha", "0.7", "--windows", "2000", "--quiet"]
+    plays = []
+    for off in ("1", "1.25"):
+        assert main(["league", *words, "--off-cost", off, "--json"]) == 0
+        plays.append(json.loads(capsys.readouterr().out))
+    assert plays[0]["places"] == plays[1]["places"]
+    assert not any("off =" in note for note in plays[0]["notes"])
+    told = "off = 1.25: a server without speculation makes S = 0.8000; a round with κ = 0 costs the target pass, 1"
+    assert told in plays[1]["notes"]
+
+
+def test_the_draft_length_that_is_set_now_plays_too(mixed, capsys):
+    """By hand: α = .7, c_d = .1: (1 − α⁴)/(1 − α) tokens in 1.3 steps at κ = 3, against 1.981 at κ = 4."""
+    found = json.loads(answer_of(capsys, "--alpha", "0.7", "--kappa", "3", "--windows", "100000", "--json"))
+    (now,) = (place for place in found["places"] if place["controller"] == "κ = 3, as now")
+    assert now["gain"] == pytest.approx((1 - 0.7**4) / 0.3 / 1.3 / 1.98082 - 1, abs=0.003)
+    assert f"; κ = 3, as now, makes {100 * now['gain']:+.2f}%." in found["answer"]
+    assert not any(place["controller"] == "κ = 4" for place in found["places"])
+    best = answer_of(capsys, "--alpha", "0.7", "--kappa", "4")
+    assert "κ = 4, as now " in best
+    assert "as now, makes" not in best
+    own = json.loads(answer_of(capsys, str(mixed), "--json", "--windows", "500"))
+    assert any(place["controller"] == "κ = 5, as now" for place in own["places"])
+    unknown = answer_of(capsys, "--alpha", "0.7")
+    assert "as now" not in unknown
+
+
+def test_where_a_process_ends_is_said(capsys):
+    found = json.loads(answer_of(capsys, "--survival", ".7,.5", "--kappa-max", "6", "--json"))
+    assert found["surroundings"]["yours"].endswith("; κ up to 2, where it ends")
+    assert max(place["mean_drafted"] or 0.0 for place in found["places"]) <= 2.0
+
+
+def test_rounds_behind_a_figure_are_said(tmp_path, capsys):
+    path = tmp_path / "one.csv"
+    path.write_text("kappa,accepted\n4,2\n")
+    assert "; 1 round; " in " ".join(answer_of(capsys, str(path)).split())
+
+
+def test_processes_that_explain_a_log_about_as_well_are_played_too():
+    """By BIC: within six of the named one, of another kind of memory, and no worse at explaining."""
+
+    def fitted(name, bic, wants):
+        return SimpleNamespace(name=name, bic=bic, model=SimpleNamespace(wants=wants))
+
+    named = fitted("named", 100.0, "requests")
+    others = [fitted("far", 106.1, "order"), fitted("near", 105.9, "order"), fitted("nearer", 101.0, "requests"),
+              fitted("fails", 101.0, "nothing")]  # fmt: skip
+    fits = SimpleNamespace(
+        best=named, fits=[*others, named], checks={"fails": SimpleNamespace(adequate=False)}, adequate=True
+    )
+    assert [fit.name for fit in own_league._worth_a_look(fits)] == ["named", "near"]
+    fits.fits = [others[0], named]
+    assert own_league._worth_a_look(fits) == [named]
 
 
 def test_the_processes_of_a_scenario(tmp_path, capsys):
@@ -104,7 +167,8 @@ def test_costs_that_end_before_the_longest_draft_are_said_to_be_extrapolated(tmp
         (["--alpha", "0.7", "--level", "1"], "level = 1 is out of range"),
         (["--alpha", "0.7", "--seed", "-1"], "seed = -1 is out of range"),
         (["--alpha", "1.7"], "alpha = 1.7 is out of range"),
-        (["--alpha", "0.7", "--kappa-max", "40"], "longest = 40 is out of range"),
+        (["--alpha", "0.7", "--windows", "1e13"], "windows = 10000000000000 is out of range; allowed: 1 ≤ windows ≤"),
+        (["--alpha", "0.7", "--kappa-max", "40"], "kappa-max = 40 is out of range; allowed: 1 ≤ kappa-max ≤ 32"),
         (["--kappa", "3"], "--kappa goes with a log or a figure"),
         (["--alpha", "0.7", "--process", "x.toml"], "--process beside a log or a figure"),
         (["--process", "nowhere.toml"], "nowhere.toml"),
@@ -118,6 +182,22 @@ def test_rubbish_gets_one_line(words, told, capsys):
     out, said = capsys.readouterr()
     assert (out, said.count("\n")) == ("", 1)
     assert told in said
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "told"),
+    [
+        ("Accept length:                           5.86\n", ["--kappa", "4"], "E = 5.860 is above κ + 1 = 5"),
+        ("Accept length:                           5.86\n", [], "give --kappa"),
+    ],
+)
+def test_a_mean_without_its_kappa(text, words, told, tmp_path, capsys):
+    """The advice to give --kappa is not repeated to who gave one."""
+    head = "============ Serving Benchmark Result ============\nBackend:                                 sglang\n"
+    path = tmp_path / "bench.txt"
+    path.write_text(head + text + "=" * 50 + "\n")
+    assert main(["league", *QUICK, str(path), *words]) == 2
+    assert told in capsys.readouterr().err
 
 
 def test_a_file_that_is_no_log(tmp_path, capsys):

@@ -6,7 +6,7 @@ from rounds_played import coin, heuristic, play
 
 from simspec.evidence.changes.blocks import blocks_of
 from simspec.evidence.changes.course import LEAST, SMALLEST, course_of
-from simspec.evidence.changes.detect import DETECTORS, changes_in, detector_named
+from simspec.evidence.changes.detect import DETECTORS, Change, changes_in, detector_named
 from simspec.evidence.changes.stretches import kappa_runs, stretches_of
 from simspec.evidence.changes.unseen import least_fall
 from simspec.evidence.observed import ENGINE, LOG_LINE, NO_UNIT, Observed
@@ -128,6 +128,7 @@ def test_an_abrupt_fall_is_found_and_placed(name):
         parts = stretches_of(course, blocks, found)
         assert sum(part.rounds for part in parts) == 3000
         assert abs(parts[0].alpha - 0.85) < 0.03 or len(found) > 1
+        assert all(abs(part.alpha_same - part.alpha) < 0.05 for part in parts)  # i.i.d. drafts at one κ
     assert inside >= 170
     assert 50 < np.median(late) < 150
     assert max(late) < 400
@@ -164,6 +165,10 @@ def test_a_change_of_kappa_alone_is_no_change_of_acceptance():
         assert halves[0] - halves[1] > 0.15
         assert kappa_runs(course) == ((0, 1.0), (3000, 6.0))
         assert len(stretches_of(course, blocks, found)) == 1
+        halves = stretches_of(course, blocks, [Change(3000, 2990, 3010, 3100)])
+        assert halves[0].alpha - halves[1].alpha > 0.15
+        assert abs(halves[0].alpha_same - halves[1].alpha_same) < 0.04
+        assert [half.mean_kappa for half in halves] == [1.0, 6.0]
 
 
 def test_a_rule_that_moves_kappa_raises_no_alarm_and_hides_no_change():

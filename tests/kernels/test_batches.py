@@ -14,6 +14,7 @@ from scipy import stats
 
 from simspec import theory
 from simspec.kernels import lower, play, twin
+from simspec.kernels.forms import Dense
 from simspec.kernels.forms import Policy as PolicyForm
 from simspec.kernels.lower_policies import policy_form
 from simspec.kernels.policy_twin import RULE_TWINS
@@ -277,6 +278,18 @@ def test_the_order_of_the_lanes_is_seen():
     first, last = (np.array([t.sums[place::2].sum(axis=0) for t in own]).sum(axis=0) for place in (0, 1))
     assert misfit(own, law) > ALARM  # both orders have one law, since requests are alike
     assert (first != last).any()
+
+
+def test_a_batch_is_told_in_the_order_of_its_lanes():
+    """One request is always right, the next never: 3 + 2, at most 4, then − 1; the other way round 3 − 1 + 2."""
+    form, first = policy_form(Heuristic(first=3, lowest=1, highest=4), Serving(batch=2))
+    for good_first, asked in ((True, [3, 3, 3]), (False, [3, 4, 4])):
+        rates = [1.0] * 12 + [0.0] * 12
+        rows = Dense(np.array(rates if good_first else rates[::-1]), np.array([0, 12, 24]))
+        for player in (play, twin):
+            tally = player.play(rows, KEYS, 0, 2, 1, first, form)
+            good = tally.asked[0 if good_first else 1]
+            assert np.repeat(np.arange(5), good).tolist() == asked
 
 
 def test_four_places_and_places_that_choose_for_themselves():

@@ -237,7 +237,7 @@ def exp3_spec(asked, rounds, given, loss=lambda accepted: (3 - accepted) / 3):
     return {arm: weight / sum(weights.values()) for arm, weight in weights.items()}
 
 
-def thompson(asked, rounds, given, prior=(1.0, 1.0)):
+def thompson(asked, rounds, given, prior=(2.0, 0.5)):
     """P(κ) = the Beta law's share of the rates at which κ is best."""
     good = bad = 0.0
     for drafted, accepted in rounds:
@@ -252,7 +252,7 @@ CUTS = GRID[1:][np.diff(BEST) != 0]
 KAPPAS = tuple(int(kappa) for kappa in dict.fromkeys(BEST))
 DRAWN = {
     "exp3_spec": (Exp3Spec(first=2, highest=3), exp3_spec, 2),
-    "thompson": (Thompson(first=2, highest=3, keep=0.9, cost=COST), thompson, 2),
+    "thompson": (Thompson(first=2, highest=3, keep=0.9, accepted=2.0, rejected=0.5, cost=COST), thompson, 2),
 }
 
 
@@ -265,11 +265,11 @@ def test_drawn_kappas_follow_their_exact_law(name, process):
 
 
 def test_a_wrong_chance_is_seen():
-    """Losses a third too small; a prior of two more acceptances."""
+    """Losses a third too small; a prior the other way round."""
     process = DRIFTS["falls"].model_copy(update={"tokens": 7})
     for name, wrong in (
         ("exp3_spec", lambda *own: exp3_spec(*own, loss=lambda accepted: (2 - accepted) / 3)),
-        ("thompson", lambda *own: thompson(*own, prior=(3.0, 1.0))),
+        ("thompson", lambda *own: thompson(*own, prior=(0.5, 2.0))),
     ):
         policy, _, first = DRAWN[name]
         assert misfit(played(policy, process), drawn_law(process, wrong, first)) < ALARM

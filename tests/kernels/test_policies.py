@@ -102,13 +102,45 @@ def test_the_guard_fires_where_it_should():
     assert (lengths, cuts) == ((3, 4), (pytest.approx(0.8, abs=1e-12),))
 
 
-def test_requests_begin_anew_unless_kept():
-    """Nothing is rejected: with memory the second request goes on where the first one ended."""
-    rows = lower.form(Drift(shape="table", alphas=(1.0,) * 20), 7)
-    for name, same in (("heuristic", True), ("heuristic kept", False)):
-        form, _ = policy_form(CASES[name])
-        one, two = (play.play(rows, KEYS, 0, 4, requests, 1, form).histogram for requests in (1, 2))
-        assert ((2 * one).tolist() == two.tolist()) == same
+def goes_on(policy, keeps, alpha):
+    """Whether a second request differs from the first, all drafts being accepted, or all rejected."""
+    form, first = policy_form(policy.model_copy(update={"keeps": keeps}))
+    assert form.keeps == keeps
+    rows = lower.form(Drift(shape="table", alphas=(alpha,) * 62), form.highest)
+    one, two = (play.play(rows, KEYS, 0, 4, requests, first, form).histogram for requests in (1, 2))
+    return (2 * one != two).any()
+
+
+FORGETFUL = {"rolling off", "ucb one round"}
+"""One never drafts, and so learns nothing; the other knows one round."""
+
+
+@pytest.mark.parametrize("name", [name for name, own in CASES.items() if hasattr(own, "keeps")])
+def test_requests_begin_anew_unless_kept(name):
+    """With memory the second request goes on where the first one ended; else it is the first over again."""
+    policy = CASES[name]
+    if not policy_form(policy)[0].random:
+        assert not any(goes_on(policy, False, alpha) for alpha in (0.0, 1.0))
+    assert any(goes_on(policy, True, alpha) for alpha in (0.0, 1.0)) == (name not in FORGETFUL)
+
+
+class Climber(OwnPolicy):
+    """One draft more in every round."""
+
+    type: str = "climber"
+
+    def start(self):
+        return [1.0]
+
+    @staticmethod
+    def choose(kappa, accepted, full, state):
+        for lane in range(kappa.size):
+            state[0, lane] += 1.0
+            kappa[lane] = min(16, int(state[0, lane]))
+
+
+def test_a_policy_of_ones_own_is_kept_too():
+    assert [goes_on(Climber(first=1), keeps, 1.0) for keeps in (False, True)] == [False, True]
 
 
 def test_flips_are_counted_by_hand():
@@ -157,6 +189,25 @@ def test_what_is_no_policy_is_refused_in_one_line(keys, told):
         Policies.make(**keys)
     assert told in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "released"),
+    [
+        ("heuristic", {"first": 5, "up": 2, "down": 1, "lowest": 1, "keeps": False}),  # transformers 4.40
+        ("rolling", {"smoothing": 0.85, "of": "examined", "rule": "best", "guard": None, "degrade": "repeat"}),
+        ("steps", {"candidates": (1, 3, 5, 7), "weight": 0.2, "warm_up": 10, "interval": 5, "down": -0.25, "up": 0.0,
+                   "ceiling": 0.0, "begins": 5}),  # SGLang's AdaptiveStepSlot, batch of one
+        ("ucb_spec", {"lowest": 1, "highest": 4, "confidence": 0.5, "reward": "tokens", "begins": 1}),  # BanditSpec
+        ("exp3_spec", {"lowest": 1, "highest": 4}),
+        ("ucb", {"keep": 1.0, "window": None}),  # UCB1
+        ("thompson", {"keep": 1.0, "accepted": 1.0, "rejected": 1.0}),  # a flat prior
+        ("gate", {"of": "stretch", "probe": None, "trial": None}),  # TensorRT-LLM: for good
+    ],
+)  # fmt: skip
+def test_what_is_not_said_is_as_released(kind, released):
+    own = Policies.make(type=kind)
+    assert {key: getattr(own, key) for key in released} == released
 
 
 def test_prices_are_asked_for():

@@ -11,7 +11,7 @@ import pytest
 from policy_cases import COST
 
 from simspec.kernels.bandit_twin import ByWeight
-from simspec.kernels.lower_policies import policy_form
+from simspec.kernels.lower_policies import policy_form, rolling_table
 from simspec.kernels.policy_twin import RULE_TWINS
 from simspec.model.policies import Exp3, Gate, Goodput, Rolling, Steps, Ucb
 
@@ -103,6 +103,7 @@ def test_other_steps_are_seen(name, wrong):
 def test_an_average_of_shares_divides_by_what_was_drafted():
     """A cut draft is judged by its own length; a round without drafts tells nothing."""
     policy = Rolling(first=3, lowest=0, highest=7, of="drafted", initial=0.6, cost=COST)
+    lengths = set()
     found, off = [0.6, 0.6], 0
     twin, form, _ = twin_of(policy)
     for asked, drafted, accepted, kappa, word in driven(policy):
@@ -111,7 +112,18 @@ def test_an_average_of_shares_divides_by_what_was_drafted():
             found[way] = 0.85 * found[way] + 0.15 * accepted / judged if drafted else found[way]
         assert twin.state[0] == pytest.approx(found[0], abs=1e-12)
         off += abs(found[1] - found[0]) > 0.01
+        speeds = [
+            sum(found[0] ** j for j in range(k + 1)) / (COST.base(k) + COST.c_r * (1 - found[0] ** k)) for k in range(8)
+        ]
+        assert speeds[kappa] > max(speeds) - 1e-5  # prices are in ticks of 1e-6
+        lengths.add(kappa)
     assert off > 100
+    assert lengths >= {0, 1, 4}  # off where no draft pays
+
+
+def test_a_cut_belongs_to_the_length_above_it():
+    policy = Rolling(first=1, highest=4, rule="table", cuts=(0.5, 0.75), kappas=(1, 2, 4))
+    assert rolling_table(policy) == ((0.5, 0.75), (1, 2, 4))
 
 
 def discounted(keep, width, lowest, highest, late=False, own_only=False):
@@ -188,6 +200,27 @@ def test_a_gate_stays_open_at_its_least_value(of):
         for _ in range(8):
             kappa = twin.after(kappa, kappa, kappa, min(kappa, 1), 0)
         assert (kappa == 2) == open_
+
+
+@pytest.mark.parametrize("of", ["stretch", "share"])
+def test_a_gate_is_tried_again_at_its_first_length(of):
+    """κ may have grown by then, but not that at which a gate opens: κ = 2 of at most 5, shut after two bad rounds."""
+    twin, _, kappa = twin_of(Gate(first=2, highest=5, of=of, rounds=2, least=0.5, probe=3, trial=1))
+    seen = []
+    for _ in range(9):
+        kappa = twin.after(kappa, kappa, kappa, 0, 0)
+        seen.append(kappa)
+    assert seen == [2, 0, 0, 0, 2, 0, 0, 0, 2]
+
+
+def test_after_its_trial_a_gate_is_judged_by_whole_stretches_again():
+    """Three bad rounds shut it; opened, one good round is its trial, and then it takes three bad ones again."""
+    twin, _, kappa = twin_of(Gate(first=2, highest=2, rounds=3, least=0.5, probe=2, trial=1))
+    seen = []
+    for accepted in (0, 0, 0, 0, 0, 2, 0, 0, 0):
+        kappa = twin.after(kappa, kappa, kappa, min(accepted, kappa), 0)
+        seen.append(kappa)
+    assert seen == [2, 2, 0, 0, 2, 2, 2, 2, 0]
 
 
 def test_rates_by_depth_are_looked_at_now_and_then():

@@ -47,6 +47,18 @@ def test_the_first_rounds_know_nothing():
     assert [tally.histogram[3, 3] for tally in forever] == [10 * LANES] * 2
 
 
+@pytest.mark.parametrize("name", ["heuristic", "corrected", "goodput", "ucb", "steps quick"])
+def test_no_news_of_another_request(name):
+    """Nothing is rejected: a second request waits for its first news as the first one did, unless all is kept."""
+    for keeps in (False, True):
+        policy = CASES[name].model_copy(update={"keeps": keeps})
+        one, two = (
+            both(policy, Drift(shape="table", alphas=(1.0,) * 40), Serving(delay=3), 4, requests) for requests in (1, 2)
+        )
+        for first, second in zip(one, two, strict=True):
+            assert (2 * first.histogram == second.histogram).all() != keeps
+
+
 def test_wakes_by_hand():
     """κ = 2, 0, 0, 2 by position, all accepted: 3 + 1 + 1 + 3 tokens; one wake in each request of eight."""
     plan = Schedule(kappas=(2, 2, 2, 0, 0, 2))
@@ -80,6 +92,14 @@ def test_a_stale_drafter_by_hand(rounds, cells):
     for tally in both(plan, process, Serving(stale_rounds=rounds, stale_factor=0.0), 3, 4):
         assert {(int(d), int(a)): int(tally.histogram[d, a]) // 12 for d, a in np.argwhere(tally.histogram)} == cells
         assert tally.wakes.tolist() == [4] * 3
+
+
+def test_a_request_begins_with_a_fresh_drafter():
+    """κ = 2, then off until the end: three tokens and one, four times over, though a stale drafter is never right."""
+    plan, process = Schedule(kappas=(2, 2, 2, 0)), Drift(shape="table", alphas=(1.0,) * 4)
+    for tally in both(plan, process, Serving(stale_rounds=5, stale_factor=0.0), 3, 4):
+        assert [tuple(cell) for cell in np.argwhere(tally.histogram).tolist()] == [(0, 0), (2, 2)]
+        assert (tally.total("n"), tally.wakes.tolist()) == (3 * 4 * 2, [0] * 3)
 
 
 def test_a_stale_drafter_needs_rows_of_its_own():

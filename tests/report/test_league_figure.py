@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from simspec import theory
 from simspec.cli.main import main
 from simspec.model import Cost, DiscreteMixture, ParameterError
 from simspec.report.league import _apart, check_path, picture
 from simspec.run.league_curves import ALONG, FEW, league_curves
+from simspec.run.surroundings import surroundings
 
 pytest.importorskip("matplotlib")
 COST = Cost(c_d=0.1)
@@ -26,6 +28,14 @@ def test_names_and_titles_stand_in_the_drawing(curves, tmp_path):
     for name in (*FEW, *ALONG, "best fixed κ", "plan, α known", "code & <prose>", "below 0: ahead of it"):
         assert name in text
     assert "mathdefault" not in text
+
+
+def test_what_is_drawn_beside_the_paths_is_exact(curves):
+    falls = surroundings()["falls"].process
+    assert curves.drift == falls
+    assert curves.plan.tolist() == theory.optimal_plan(falls, COST, 8).kappas.tolist()
+    assert curves.plan[0] > curves.plan[-100]
+    assert curves.fixed == theory.optimum(falls, COST, 8).kappa_star
 
 
 def test_the_same_picture_again(curves, tmp_path):

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import simspec
+from simspec.claims.control_figures.heuristic import DEPTHS as PUBLISHED
 from simspec.model import BetaMixture, Iid, Position
 
-DEPTHS = (0.572, 0.641, 0.705, 0.753, 0.802, 0.833, 0.851, 0.878)
+DEPTHS = PUBLISHED[:8]
 TOKENS, KAPPA = 2.278, 3.243
 REQUEST = 165
 """40,632 steps of 2.278 tokens over 560 turns."""
@@ -43,6 +44,6 @@ def test_what_does_not_make_them():
     """Independent drafts have one rate at all depths; the rates themselves, by depth, make rounds that forget."""
     _, _, flat = seen(Iid(alpha=0.69))
     assert np.abs(flat - DEPTHS).max() > 0.1
-    tokens, _, depths = seen(Position(alphas=DEPTHS + (0.923, 0.911, 0.941) + (0.95,) * 29))
+    tokens, _, depths = seen(Position(alphas=PUBLISHED[:11] + (0.95,) * 29))
     assert np.abs(depths - DEPTHS).max() < 0.03
     assert tokens < TOKENS - 0.05

@@ -1,19 +1,23 @@
 """Controllers against the best fixed κ: the table and the command."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from simspec import theory
 from simspec.model import Cost, Drift, Iid, ParameterError
-from simspec.model.policies import Rolling, Schedule
+from simspec.model.policies import Heuristic, Rolling, Schedule
 from simspec.model.serving import Serving
+from simspec.run import league as league_module
 from simspec.run.comparators import fixed_speedups
 from simspec.run.contenders import contenders
 from simspec.run.league import ADVERSARY, LONGEST, league
 from simspec.run.league_stage import Place, Stage
 from simspec.run.stretches import by_stretch
-from simspec.run.surroundings import PERIODS, Surrounding, surroundings
+from simspec.run.surroundings import PERIODS, Surrounding, by_turns, surroundings
 from simspec.stats.counts import Counts
+from simspec.stats.intervals import student
 from simspec.stats.point import speedups
 
 COST = Cost(c_d=0.1)
@@ -37,6 +41,10 @@ def test_a_fixed_length_makes_what_it_must(small):
         assert played[name].best_fixed == speeds.max()
         assert abs(played[name].speedup - speeds[4]) < 7 * played[name].error + 1e-12
         assert played[name].error < 0.03
+        assert played[name].half == pytest.approx(student(0.95, played[name].units - 1) * played[name].error)
+    assert played["α .7"].share_off == 0.0
+    (gated,) = (place for place in small.places if (place.surrounding, place.controller) == ("α .6", "gate .3"))
+    assert gated.share_off == pytest.approx(1.0 - gated.mean_drafted / 4)  # it drafts four, or nothing
 
 
 def test_what_is_known_exactly_stands_beside_them(small):
@@ -73,13 +81,39 @@ def test_the_adversary_is_worse_than_the_periods_of_the_table(small):
                 assert place.gain <= other.gain + 4 * (place.gain_half + other.gain_half)
 
 
+def test_the_adversary_looks_by_other_words_and_plays_by_those_of_all(monkeypatch):
+    """An eighth of the rounds with the next seed say which period is worst; the place is that of all the rounds."""
+    monkeypatch.setattr(league_module, "surroundings", dict)
+    monkeypatch.setattr(league_module, "PERIODS", (24, 32, 48))
+    serving, every = Serving(delay=6), contenders(COST, LONGEST)
+    own = {name: every[name] for name in ("κ = 4", "+2/−1", "rolling .85", "rolling .99 kept", "Thompson 50")}
+    monkeypatch.setattr(league_module, "contenders", lambda cost, longest: own)
+    found = {place.controller: place for place in league(COST, 8_000, seed=3, serving=serving).places}
+    assert set(found) == set(own)
+    gains = {name: {} for name in own}
+    for period in (24, 32, 48):
+        stages = [
+            Stage(ADVERSARY, Surrounding(by_turns(period), ""), COST, windows, seed, 0.95, LONGEST, None, serving)
+            for windows, seed in ((1000, 4), (8000, 3))
+        ]
+        for place in stages[0].play(own):
+            gains[place.controller][period] = place.gain
+        for place in stages[1].play({name: own[name] for name in own if found[name].period == period}):
+            assert found[place.controller].record() == place.record() | {"period": period}
+    for name, by_period in gains.items():
+        assert found[name].period == min(by_period, key=by_period.get)
+    assert len({place.period for place in found.values()}) > 1
+
+
 def test_the_text_answers_first(small):
     told = repr(small)
     assert max(map(len, told.splitlines())) <= 110
     assert told.startswith("Adapting beats the best fixed κ in ")
     assert "gate .3 looks every 32 rounds and cannot open again" in told
     mine = league(COST, 20_000, where={"mine": Surrounding(Iid(alpha=0.7), "my drafts")})
-    assert repr(mine).startswith("mine: no controller beats the best fixed κ = 4 (S = 1.981); ")
+    assert repr(mine).startswith(
+        "mine: no controller beats the best fixed κ = 4 (S = 1.981), as rounds are taken not to "
+    )
     turns = league(COST, 20_000, where={"turns": surroundings()["regimes"]})
     assert repr(turns).startswith("turns: adapting pays: rolling .95 is +7.")
 
@@ -92,6 +126,22 @@ def test_the_luckiest_of_many_is_no_winner():
     assert lucky.verdict == "beats"
     assert lucky.surely_ahead(0.95, 1)
     assert not lucky.surely_ahead(0.95, 19)
+
+
+def test_figures_of_a_place_by_hand():
+    """S = 2.2 ± .1 against 2; .2 changes a round of three tokens, each of which already costs .1 steps."""
+    own = Place("x", "y", 2.2, 0.1, 2.0, 4, 3.0, flips_per_1000=200.0, tokens_per_round=3.0, switch=0.1, error=0.05,
+                units=11)  # fmt: skip
+    assert (own.gain, own.gain_half, own.verdict) == (pytest.approx(0.1), pytest.approx(0.05), "beats")
+    spare = 3.0 / 2.0 - 3.0 / 2.2  # plain steps a round that are saved
+    assert own.break_even_switch == pytest.approx(0.1 + spare / 0.2)
+    assert own.surely_ahead(0.95, 1) == (2.2 - 2.262 * 0.05 > 2.0)  # Student's t with nine degrees of freedom
+    for error, ahead in ((0.0880, True), (0.0890, False)):  # .2 = 2.262 · .08842, one degree being spent on the control
+        assert replace(own, error=error).surely_ahead(0.95, 1) == ahead
+    slow = replace(own, speedup=1.7)
+    assert (slow.gain, slow.verdict) == (pytest.approx(-0.15), "loses")
+    assert np.isnan(slow.break_even_switch)
+    assert replace(own, speedup=1.95).verdict == "cannot tell"
 
 
 def test_a_change_of_kappa_may_cost():
@@ -113,6 +163,30 @@ def test_a_change_of_kappa_may_cost():
     assert at_break_even.break_even_switch == pytest.approx(ahead.break_even_switch, rel=0.05)
     with pytest.raises(ParameterError, match="c_switch = -1"):
         COST.changed(c_switch=-1.0)
+
+
+def test_rounds_priced_by_stretch_hear_late():
+    """+2/−1 told of the round before the last on twelve tokens, all histories listed: seven errors, and not without."""
+
+    def heuristic(rounds):
+        kappa = 2
+        for drafted, accepted in rounds:
+            kappa = min(7, kappa + 2) if accepted == drafted else max(1, kappa - 1)
+        return kappa
+
+    short, policy = Drift(alpha_start=0.97, alpha_end=0.9, tokens=12), Heuristic(first=2, highest=7)
+    found = [next(by_stretch(short, [policy], [(0, COST)], 7, 30_000, 1, serving=Serving(delay=n))) for n in (0, 1)]
+    laws = [theory.enumerate_policy(short, heuristic, COST, serving=Serving(delay=n)).speedup for n in (0, 1)]
+    for own, law, other in zip(found, laws, laws[::-1], strict=True):
+        assert abs(own.speed.value[0] - law) < 7 * own.speed.error[0] < abs(own.speed.value[0] - other)
+
+
+@pytest.mark.parametrize("name", ["α .7", "falls", "regimes"])
+def test_about_as_many_rounds_are_played_as_were_asked_for(name):
+    """Requests are planned as if all were accepted, and then there would be twice as many rounds."""
+    stage = Stage(name, surroundings()[name], COST, 60_000, 1, 0.95, LONGEST)
+    tally, _ = next(stage._seen([Schedule(kappas=(stage.fixed.kappa,))], None, None))
+    assert 0.9 < tally.total("n") / 60_000 < 1.1
 
 
 def test_the_same_table_for_any_threads():
@@ -137,6 +211,30 @@ def test_news_that_come_late_cost_who_follows():
         league(COST, 20_000, where=turns, serving=Serving(batch=4))
 
 
+def test_controllers_are_what_their_names_say():
+    """λ, guard, memory in rounds, what is averaged, whether it is kept; prices are those of rounds, not of changes."""
+    cost = Cost(c_d=0.17, c_r=0.2)
+    own = contenders(cost.changed(c_switch=0.4), LONGEST)
+    assert [own[f"rolling {x}"].smoothing for x in (".85", ".95", ".99 kept")] == [0.85, 0.95, 0.99]
+    assert {own[name].guard for name in ("article's loop", "guard alone")} == {0.25}
+    assert {own[name].guard for name in ("article, no guard", "rolling .85")} == {None}
+    assert {own[name].rule for name in ("article's loop", "article, no guard")} == {"article"}
+    assert (own["accepted/drafted"].of, own["rolling .95"].of) == ("drafted", "examined")
+    for rounds, keep in ((50, own["goodput 50"].keep), (500, own["goodput 500"].keep), (200, own["UCB 200"].keep),
+                         (50, own["Thompson 50"].keep)):  # fmt: skip
+        assert 1.0 / (1.0 - keep) == pytest.approx(rounds)
+    assert (own["UCB"].keep, own["UCB"].window, own["UCB last 500"].window) == (1.0, None, 500)
+    assert (own["UCBSpec"].reward, own["UCBSpec per cost"].reward) == ("tokens", "throughput")
+    assert (own["gate .3"].least, own["gate .3"].probe, own["gate, tried again"].probe) == (0.3, None, 256)
+    anew = {name for name, policy in own.items() if not getattr(policy, "keeps", True)}
+    assert anew == {"+2/−1", "article's loop", "article, no guard", "guard alone", "rolling .85", "rolling .95",
+                    "accepted/drafted"}  # fmt: skip
+    assert own["+2/−1 kept"].keeps
+    reading = [policy.cost for name, policy in own.items() if policy.reads_cost and "article" not in name]
+    assert len(reading) > 10
+    assert set(reading) == {cost}
+
+
 @pytest.mark.parametrize("longest", [1, 3, 8, 20])
 def test_every_controller_stays_within_the_longest_draft(longest):
     assert {policy.longest <= longest for policy in contenders(COST, longest).values()} == {True}
@@ -154,6 +252,15 @@ def test_rounds_priced_by_stretch_are_priced_by_hand():
     first = late.speed.bottom - same.speed.bottom  # rounds at position 0: κ = 4 of them
     assert first == pytest.approx(np.full(first.shape, 0.8))
     assert (dear.speed.bottom > same.speed.bottom).all()
+    assert not np.array_equal(same.speed.bottom[0, :64], same.speed.bottom[0, 64:128])  # words of their own
+    changing = [(0, COST.changed(c_switch=0.25, c_wake=0.5)), (32, COST)]
+    restless = [*policies, Schedule(kappas=(3, 0, 3))]  # of which the latter wakes
+    for free, paid in zip(by_stretch(process, restless, [(0, COST)], 8, 5000, 1),
+                          by_stretch(process, restless, changing, 8, 5000, 1), strict=True):  # fmt: skip
+        assert paid.speed.bottom - free.speed.bottom == pytest.approx(
+            np.array([0.25 * free.tally.flips + 0.5 * free.tally.wakes])
+        )
+    assert free.tally.wakes.sum() > 0
     with pytest.raises(ParameterError, match="no positions"):
         next(by_stretch(Iid(alpha=0.5), policies, [(0, COST)], 8, 100, 1))
 

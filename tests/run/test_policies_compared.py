@@ -101,6 +101,23 @@ def test_pairing_leaves_less_noise_than_words_of_their_own(folder, tmp_path):
     assert (errors[0] < 0.7 * errors[1]).all()
 
 
+def test_batches_and_schemes_are_questions_of_their_own(tmp_path):
+    """Alone and four at a time are not compared; a fixed κ under two trees, of two seeds, is twice."""
+    iid = {"process": {"type": "iid", "alpha": 0.7}, "windows": 8_000}
+    alone, four, two = (
+        run(tmp_path, f"{kind} {batch}", **iid, policy={"type": kind}, serving={"batch": batch})
+        for kind, batch in (("rolling", 1), ("heuristic", 4), ("rolling", 4))
+    )
+    assert len({row.simulation_id for row in compare(four, two).rows}) == 1
+    with pytest.raises(DatasetError, match="have no simulation and κ in common"):
+        compare(alone, four)
+    trees = [{"type": "tree", "misses": [0.4]}, {"type": "tree", "misses": [0.2]}]
+    one, two = (run(tmp_path, f"trees {seed}", **iid, scheme=trees, kappa=[3], seed=seed) for seed in (1, 2))
+    found = compare(one, two, error=1e-6, policies=("3", "3"))
+    assert len({row.simulation_id for row in found.rows if row.quantity == "speedup"}) == 2
+    assert not found.differs
+
+
 def test_the_same_policy_does_not_differ(folder, tmp_path):
     again = run(tmp_path, "again", seed=2, policy=TABLE["policy"][2])
     assert not compare(folder, again, error=1e-6, policies=("HF", "HF")).differs
@@ -142,6 +159,15 @@ def test_names_that_mean_nothing(folder, names, told):
     with pytest.raises((ParameterError, DatasetError), match=told) as error:
         compare(folder, folder, policies=names)
     assert "\n" not in str(error.value)
+
+
+def test_a_whole_name_is_meant_where_others_begin_like_it(tmp_path):
+    """With news at once and 8 rounds late: "heuristic" is the first, which is faster, and not any of both."""
+    changes = {"policy": {"type": "heuristic"}, "process": {"type": "iid", "alpha": 0.7}}
+    own = run(tmp_path, "late", serving={"delay": [0, 8]}, **changes)
+    rows = compare(own, own, policies=("heuristic", "heuristic delay=8")).to_pandas()
+    speed = rows[rows["quantity"] == "speedup"].iloc[0]
+    assert speed.difference < -6 * speed.error
 
 
 def test_folders_that_share_nothing_say_how_to_go_on(folder, tmp_path):

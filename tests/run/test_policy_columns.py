@@ -15,7 +15,7 @@ from simspec.model.policies import Heuristic, Rolling, Schedule
 from simspec.run.engine import Job, run_jobs, steered_form_of
 from simspec.run.policy_columns import best_known
 from simspec.stats.counts import Counts
-from simspec.stats.intervals import ratio
+from simspec.stats.intervals import ratio, student
 
 COST = Cost(c_d=0.1, c_v=0.02, c_r=0.3)
 FALLS = Drift(alpha_start=0.95, alpha_end=0.3, tokens=10)
@@ -70,9 +70,21 @@ def test_columns_of_kappa_are_their_means():
     error = (row.mean_kappa_high - row.mean_kappa_low) / 2 / 1.96
     assert abs(row.mean_kappa - moments[0]) < BOUND * error
     assert error < 0.01
+    tally = tally_of(HF, FALLS)
+    seen = ratio((tally.asked @ np.arange(8))[None], tally.column("n")[None])
+    own = simspec.simulate(FALLS, COST, windows=200_000, policy=HF, seed=5).to_pandas().iloc[0]
+    half = student(0.95, len(tally.sums)) * float(seen.error[0])
+    assert (own.mean_kappa_low, own.mean_kappa_high) == pytest.approx((own.mean_kappa - half, own.mean_kappa + half))
     assert row.sd_kappa == pytest.approx(math.sqrt(moments[1] - moments[0] ** 2), abs=0.02)
     assert row.share_off == pytest.approx(law.mean(lambda h: asked(heuristic, h).count(0)) / law.mean_rounds, abs=0.005)
     assert row.wakes_per_1000 == pytest.approx(1000 * law.mean_wakes / law.mean_rounds, abs=5)
+
+
+def test_an_interval_of_kappa_ends_where_kappa_does():
+    """Hardly any rejection: κ is 7 but for a few rounds, and the error of its mean reaches beyond."""
+    policy = Heuristic(first=7, lowest=0, highest=7)
+    row = simspec.simulate(Iid(alpha=0.9998), COST, windows=2_000, policy=policy).to_pandas().iloc[0]
+    assert row.mean_kappa_low < row.mean_kappa < row.mean_kappa_high == 7.0
 
 
 def test_losses_are_held_against_exact_optima():

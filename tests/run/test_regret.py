@@ -4,14 +4,16 @@ import math
 
 import numpy as np
 import pytest
+from scipy import optimize, stats
 
 from simspec import theory
 from simspec.kernels import lower, play, twin
 from simspec.kernels.lower_policies import policy_form
 from simspec.kernels.words import stream_keys
 from simspec.model import BetaMixture, Cost, DiscreteMixture, Drift, Iid, Markov, ParameterError, Trace
-from simspec.model.policies import Exp3, Heuristic, Rolling, Schedule, Ucb
-from simspec.run.comparators import Comparator, comparators, fixed_speedups
+from simspec.model.policies import Exp3, Fixed, Heuristic, Rolling, Schedule, Ucb
+from simspec.model.serving import Serving
+from simspec.run.comparators import Comparator, best_fixed
 from simspec.run.engine import form_of
 from simspec.run.regret import Against, RegretCurve, crossover, regret
 from simspec.stats.controlled import controlled
@@ -102,10 +104,24 @@ def test_rollbacks_and_changes_of_kappa_are_paid():
     assert curve.best_fixed == theory.optimum(short, free, 5).best_speedup  # who never changes κ pays for no change
     off = [abs(curve.mean[0] - 64 * (law.mean_cost - 10 / curve.best_fixed)) for law in laws]
     assert off[0] < 6 * curve.half[0] / 1.96 < min(off[1:])
+    late = regret(short, policy, dear, [64], chunks=4, serving=Serving(delay=1))
+    law = theory.enumerate_policy(short, falling, dear, serving=Serving(delay=1))
+    off = [abs(own.mean[0] - 64 * (law.mean_cost - 10 / late.best_fixed)) for own in (late, curve)]
+    assert off[0] < 6 * late.half[0] / 1.96 < off[1]
     found = regret(Iid(alpha=0.7), Schedule(kappas=(5,)), free, [100])  # without noise
     law, best = theory.window(Iid(alpha=0.7), 5), theory.optimum(Iid(alpha=0.7), free, 5).best_speedup
     lost = free.base(5) + 0.3 * (1 - 0.7**5) - law.mean_tokens / best
     assert found.mean[0] == pytest.approx(100 * lost)
+
+
+def test_every_chunk_has_words_of_its_own():
+    """The lanes of a second chunk are none of the first, of which the first are those of a run of one."""
+    process = Markov(alpha=0.7, rho=0.3, start="carry")
+    one, two = (regret(process, Heuristic(highest=6), COST, [50], chunks=n) for n in (1, 2))
+    lanes = two.against["fixed"].by_lane[0]
+    assert (two.tokens[0] != one.tokens[0], lanes.size) == (True, 128)
+    assert not np.isin(lanes[64:].round(6), lanes[:64].round(6)).all()
+    assert abs(np.corrcoef(lanes[:64], lanes[64:])[0, 1]) < 0.7  # 64 pairs: beyond it with probability below 1e-9
 
 
 def test_tokens_behind_the_end_of_a_request_are_none():
@@ -161,16 +177,60 @@ def test_who_knows_the_rate_is_ahead_by_what_brute_force_says():
         assert error.value.key == "process"
 
 
-def test_exact_speeds_of_a_replayed_trace_are_those_it_plays_at():
-    """72 requests replayed 8 times; their own differences are taken off by the best fixed κ, which is exact."""
-    speeds = fixed_speedups(DENSE, COST, 8)
-    held = comparators(DENSE, COST, 8)
-    assert held["fixed"].speedup == speeds.max()
-    assert held["schedule"].speedup > held["fixed"].speedup
-    curve = regret(DENSE, Schedule(kappas=(8,)), COST, [8])
-    lost = curve.tokens[0] * (1 / speeds[8] - 1 / held["fixed"].speedup)
-    assert lost > 6 * curve.half[0]
-    assert abs(curve.mean[0] - lost) < 6 * curve.half[0] / 1.96
+def test_who_knows_a_rate_of_a_beta_law_or_of_a_position():
+    """Thousands of equally likely rates in place of 64 weighed ones; along a drift κ*(α_i), all histories listed."""
+    cost, rates = Cost(c_d=0.07, c_r=0.2), stats.beta(1.4, 0.6).ppf((np.arange(4000) + 0.5) / 4000)
+    kappas = np.arange(9)
+    tokens = np.array([sum(rates**j for j in range(kappa + 1)) for kappa in kappas])
+    price = np.array([cost.base(kappa) + cost.c_r * (1 - rates**kappa) for kappa in kappas.tolist()])
+
+    def left(speed):
+        return (tokens - speed * price).max(axis=0).mean()
+
+    best = optimize.brentq(left, 0.5, 9.0)
+    windows = BetaMixture(alpha=0.7, rho=1 / 3)  # a + b = 1/ρ − 1 = 2
+    assert theory.informed_speedup(windows, cost, 8) == pytest.approx(best, rel=1e-3)
+    few = stats.beta(1.4, 0.6).ppf((np.arange(50) + 0.5) / 50)
+    flat = [Drift(alpha_start=rate, alpha_end=rate, tokens=8) for rate in few]
+    spent = np.mean([min(theory.generation(own, kappa, cost).mean_cost for kappa in range(9)) for own in flat])
+    requests = BetaMixture(alpha=0.7, rho=1 / 3, request_tokens=8)
+    assert theory.informed_speedup(requests, cost, 8) == pytest.approx(8 / spent, rel=5e-3)
+    falls = Drift(alpha_start=0.95, alpha_end=0.2, tokens=10)
+
+    def local(rounds):
+        rate = falls.rates()[sum(accepted + 1 for _, accepted in rounds)]
+        return theory.optimum(Iid(alpha=rate), cost, 8).kappa_star
+
+    law = theory.enumerate_policy(falls, local, cost)
+    assert theory.informed_speedup(falls, cost, 8) == pytest.approx(law.speedup, rel=1e-12)
+
+
+def test_of_equally_good_lengths_the_shortest_is_the_best():
+    assert [best_fixed(Iid(alpha=alpha), Cost(c_d=0.0), 8).kappa for alpha in (0.0, 0.5)] == [0, 8]
+
+
+@pytest.mark.parametrize("truncate", [True, False])
+def test_exact_speeds_of_a_replayed_trace_are_those_it_plays_at(truncate, tmp_path):
+    """Eight texts, the long ones bad, replayed 500 times; their differences are taken off by the best fixed κ."""
+    rng, rows, texts = np.random.default_rng(3), ["request,alpha"], []
+    for number in range(8):
+        rates = rng.beta(9 - number, 1 + number, 8 + 6 * number).round(3).tolist()
+        rows += [f"{number},{rate}" for rate in rates]
+        texts.append(Drift(shape="table", alphas=tuple(rates), truncate=truncate))
+    (tmp_path / "own.csv").write_text("\n".join(rows) + "\n")
+    trace = Trace(path=str(tmp_path / "own.csv"), alpha="alpha", request="request", truncate=truncate)
+    tokens = sum(own.n_tokens for own in texts)
+    speeds = [tokens / sum(theory.generation(own, kappa, COST).mean_cost for own in texts) for kappa in range(9)]
+    plan = tokens / sum(theory.optimal_plan(own, COST, 8).mean_cost for own in texts)
+    curve = regret(trace, Schedule(kappas=(8,)), COST, [500])
+    held = {name: own.comparator.speedup for name, own in curve.against.items()}
+    assert held == pytest.approx({"fixed": max(speeds), "schedule": plan})
+    assert plan > max(speeds)
+    assert curve.tokens[0] == 500 * tokens / 8
+    for own in curve.against.values():
+        lost = curve.tokens[0] * (1 / speeds[8] - 1 / own.comparator.speedup)
+        assert lost > 3000
+        assert abs(own.mean[0] - lost) < 280  # seven times what thirty seeds spread by: 39
 
 
 def test_regret_of_a_fixed_length_is_its_loss():
@@ -250,6 +310,17 @@ def test_what_regret_refuses(process, marks, key):
     assert error.value.key == key
 
 
+@pytest.mark.parametrize(
+    ("wrong", "key"),
+    [({"marks": [10.5]}, "marks"), ({"marks": "abc"}, "marks"), ({"policy": Fixed()}, "policy"), ({"seed": -1}, "seed"),
+     ({"chunks": 0}, "chunks"), ({"level": 2.0}, "level")],
+)  # fmt: skip
+def test_arguments_of_regret_that_mean_nothing_are_named(wrong, key):
+    with pytest.raises(ParameterError) as error:
+        regret(**{"process": Iid(alpha=0.7), "policy": Rolling(), "cost": COST, "marks": [10]} | wrong)
+    assert error.value.key == key
+
+
 def test_the_intervals_of_regret_and_of_its_slope_cover_them():
     """200 seeds: at 95% fewer than 167 hits have a probability of 1e-9; half the width hits some 135 times."""
     curves = [regret(Iid(alpha=0.7), Rolling(highest=8), COST, [10, 100], seed=seed) for seed in range(200)]
@@ -264,3 +335,21 @@ def test_the_intervals_of_regret_and_of_its_slope_cover_them():
     wide = regret(Iid(alpha=0.7), Rolling(highest=8), COST, [10, 100], seed=0, level=0.5)
     assert wide.half / curves[0].half == pytest.approx(np.full(2, 0.68 / 2.0), rel=0.01)
     assert np.isnan(regret(Iid(alpha=0.7), Rolling(), COST, [10]).slope_half())
+
+
+@pytest.mark.parametrize(
+    "marks", [[], 10, "x", [1, "x"], [1.5], [math.nan], [[1, 2]], [100, 1], [0, 1], [1, 2**31], [1e30]]
+)
+def test_marks_that_are_none_are_refused_in_a_line(marks):
+    with pytest.raises(ParameterError, match=r"^marks = .*; allowed: ") as error:
+        regret(Iid(alpha=0.7), Rolling(), COST, marks)
+    assert "\n" not in str(error.value)
+
+
+def test_a_fixed_length_is_asked_which():
+    with pytest.raises(ParameterError, match="policy fixed names no κ"):
+        regret(Iid(alpha=0.7), Fixed(), COST, [1, 10])
+
+
+def test_a_curve_of_one_mark_has_no_slope():
+    assert "slope" not in repr(regret(Iid(alpha=0.7), Rolling(), COST, [50]))

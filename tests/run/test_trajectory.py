@@ -26,16 +26,18 @@ def test_mean_kappa_by_position_is_exact():
     """Twelve tokens, all histories listed; six errors of 128 chunks at each of four stretches: 4e-9 together."""
     short = Drift(alpha_start=0.9, alpha_end=0.4, tokens=12)
     law = theory.enumerate_policy(short, heuristic, COST)
-    rounds, drafts = np.zeros(4), np.zeros(4)
+    rounds, drafts, squares = np.zeros((3, 4))
     for chance, history in law.endings:
         position = 0
         for drafted, accepted in history:
             rounds[position // 3] += chance
             drafts[position // 3] += chance * drafted
+            squares[position // 3] += chance * drafted**2
             position += accepted + 1
     found = trajectory(short, Heuristic(first=3, highest=7), COST, stretch=3, chunks=128)
     assert (np.abs(found.mean - drafts / rounds) < 6 * found.half / 1.96 + 1e-12).all()
     assert found.half.max() < 0.05
+    assert found.spread == pytest.approx(np.sqrt(squares / rounds - (drafts / rounds) ** 2), abs=0.05)
     wrong = trajectory(short, Heuristic(first=3, highest=7, up=1), COST, stretch=3, chunks=128)
     assert (np.abs(wrong.mean - drafts / rounds) > 6 * wrong.half / 1.96).any()
 
@@ -79,12 +81,20 @@ def test_cost_per_token_of_rounds_by_hand():
         assert found.median_cost[:2] == pytest.approx([each, each])
         assert found.tail_cost[:2] == pytest.approx([each, each])
     even = trajectory(Drift(alpha_start=0.6, alpha_end=0.6, tokens=400), Schedule(kappas=(2,)), COST, stretch=300)
+    rare = trajectory(Drift(alpha_start=0.97, alpha_end=0.97, tokens=400), Schedule(kappas=(1,)), COST, stretch=300)
+    assert (rare.median_cost[0], rare.tail_cost[0]) == pytest.approx((0.55, 1.1))  # 3% of the rounds emit one token
     assert even.tail_cost[0] == pytest.approx(1.2)
     assert even.median_cost[0] == pytest.approx(0.6)  # 40% of the rounds emit one token, 24% two
 
 
 @pytest.mark.parametrize(
-    ("keys", "told"), [({"process": Iid(alpha=0.5)}, "drift"), ({"stretch": 0}, "stretch"), ({"chunks": 1}, "chunks")]
+    ("keys", "told"),
+    [
+        ({"process": Iid(alpha=0.5)}, "drift"),
+        ({"stretch": 0}, "stretch"),
+        ({"chunks": 1}, "chunks"),
+        ({"level": 0.0}, "level"),
+    ],
 )
 def test_what_is_refused(keys, told):
     with pytest.raises(ParameterError, match=told):

@@ -255,6 +255,20 @@ def test_rows_of_a_user_by_hand():
     assert longer == pytest.approx([0.9, 0.81])  # rows are asked for the longest draft, as a simulation asks
 
 
+@pytest.mark.parametrize("name", ["tired", "markov", "survival", "always", "never"])
+def test_who_knows_the_run_and_does_not_heed_it_plays_as_before(name):
+    """What a window leaves to the next one follows from the verdicts on its drafts, whoever knew them."""
+    keys = {"rounds": 3, "longest": 4}
+    blind = theory.enumerate_policy(ENDLESS[name], lambda rounds: (2, 0, 3)[len(rounds)], COST, **keys)
+    found = theory.enumerate_policy(
+        ENDLESS[name], lambda rounds, run: (2, 0, 3)[len(rounds)], COST, **keys, foresees=True
+    )
+    own = dict.fromkeys(listed(found), 0.0)
+    for chance, history in found.endings:  # runs beyond the draft are apart there
+        own[history] += chance
+    assert own == pytest.approx(listed(blind), abs=1e-13)
+
+
 @pytest.mark.parametrize("tokens", [1, 5, 12])
 def test_tokens_end_a_lane_as_an_uncut_generation(tokens):
     flat = Drift(alpha_start=0.7, alpha_end=0.7, tokens=tokens, truncate=False)

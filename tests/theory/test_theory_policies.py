@@ -181,3 +181,11 @@ def test_all_histories_are_different():
     assert len(set(histories)) == len(histories)
     assert all(sum(a + 1 for _, a in history) >= 11 for history in histories)
     assert all(sum(a + 1 for _, a in history[:-1]) < 11 for history in histories)
+
+
+def test_a_guard_fires_below_its_rate():
+    """σ/α = √((1 − e)/(κe)) > .25 ⟺ e < 1/(1 + κ/16); lowered κ fluctuate more, so that it ends at the shortest."""
+    for kappa in (2, 4, 7):
+        rule, edge = theory.LookUp((), (kappa,), 1, 0.25), 1 / (1 + kappa / 16)
+        assert [rule.kappa(edge + step) for step in (-1e-9, 1e-9)] == [1, kappa]
+    assert [theory.LookUp((), (3,), 0, 0.25).kappa(e) for e in (0.0, 0.5, 1.0)] == [0, 0, 3]

@@ -19,23 +19,22 @@ HEADING = "# Who chooses κ: what the tables say"
 COMMAND = "python -m simspec.claims.control_figures"
 
 
-def readme(found: dict[str, pd.DataFrame], league: str, seed: int, commit: str | None) -> str:
+def readme(found: dict[str, pd.DataFrame], league: str, note: dict[str, Any]) -> str:
     """The page.
 
     Parameters
     ----------
     found : dict of DataFrame
-        As `simspec.claims.control_figures.__main__.tables` makes them, or as they are read back.
+        As `simspec.claims.control_figures.__main__` makes them, or as they are read back.
     league : str
         The league as it is printed.
-    seed : int
-    commit : str or None
-        Of the source tree that played them.
+    note : dict
+        The seed, and the commit of the source tree that played each part.
     """
     rows = {name: records(table) for name, table in found.items()}
-    made = paragraph(f"""Made by `{COMMAND} results/control`, seed {seed}, commit {commit or "unknown"}.  Each table
-        stands beside this page as a Parquet file with every digit.  β = .1 is the price of a draft, prices are
-        in plain target steps.""")
+    made = paragraph(f"""Made by `{COMMAND} results/control`, seed {note["seed"]}, commit
+        {_commits(note["commits"])}.  Each table stands beside this page as a Parquet file with every digit.  β = .1 is
+        the price of a draft, prices are in plain target steps.""")
     parts = [HEADING, "", made, ""]
     parts += _losses(rows["losses"])
     parts += _regret(rows["slopes"])
@@ -43,6 +42,14 @@ def readme(found: dict[str, pd.DataFrame], league: str, seed: int, commit: str |
     parts += heuristic_part(rows["heuristic"])
     parts += _short(rows["short"])
     return "\n".join(parts) + "\n"
+
+
+def _commits(by_part: dict[str, str | None]) -> str:
+    """The commit of all parts, or each with its parts."""
+    each = {own: [name for name in by_part if by_part[name] == own] for own in by_part.values()}
+    if len(each) == 1:
+        return next(iter(each)) or "unknown"
+    return ", ".join(f"{own or 'unknown'} ({', '.join(names)})" for own, names in each.items())
 
 
 def _losses(own: Rows) -> Iterator[str]:
@@ -115,8 +122,9 @@ def _short(own: Rows) -> Iterator[str]:
     random, outside = [row for row in own if row["error"] > 0.0], sum(not row["inside"] for row in own)
     verdict = "all lie inside" if not outside else f"**{outside} lie outside**"
     square = float(np.mean(np.square(column(random, "z"))))
-    yield from ("## Short generations, all histories listed", "")
-    yield paragraph(f"""Generations of up to 12 tokens: {", ".join(short.FIGURES)} per token, {len(own)} figures, by
+    yield from ("## Exact on short outputs, all histories listed", "")
+    yield paragraph(f"""Requests of up to 12 tokens, and the first {short.LANE_ROUNDS} rounds where output has no end:
+        {", ".join(short.FIGURES)} per token, {len(own)} figures, by
         the law of all histories of each rule, and played, {min(column(own, "rounds")):,} rounds or more.  Shown
         is the largest distance in standard errors.  Any bound of a sound engine,
         {min(column(own, "bound")):.2f} to {max(column(own, "bound")):.2f}, is left with a probability of at
