@@ -1,10 +1,10 @@
 """simspec: Monte Carlo simulation of speculative decoding, with the exact answer beside every number.
 
-The public face is `exact`, `simulate`, `sweep`, `league`, `regret`, `validate`, `read`, `compare`, `trace`, `solve`,
-`phase`, `sample_tokens`, `write_report`; from an engine's log to a decision `fit`, `fit_processes`, `drift`, `costs`,
-`explain`, `recommend`, `export`, `ab`, `convert`, `gate_trips`, `plan_tree`; the acceptance processes, `Cost`,
-`RowProcess` with `register_process` for a process of your own, `Scheme` with `register_scheme` and `exact_law` for a
-way to draft, and `OwnPolicy` with `register_policy` for who chooses κ.
+The public face is `exact`, `simulate`, `sweep`, `league`, `regret`, `trajectory`, `makespan`, `validate`, `read`,
+`compare`, `trace`, `solve`, `phase`, `sample_tokens`, `write_report`; from an engine's log to a decision `fit`,
+`fit_processes`, `drift`, `costs`, `explain`, `recommend`, `export`, `ab`, `convert`, `gate_trips`, `plan_tree`; the
+acceptance processes, `Cost`, `RowProcess` with `register_process` for a process of your own, `Scheme` with
+`register_scheme` and `exact_law` for a way to draft, and `OwnPolicy` with `register_policy` for who chooses κ.
 Everything is imported when first used, so that ``import simspec`` is immediate.
 """
 
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
         compare,
         exact,
         league,
+        makespan,
         read,
         regret,
         simulate,
         solve,
         sweep,
         trace,
+        trajectory,
         validate,
         write_report,
     )
@@ -109,6 +111,7 @@ __all__ = [
     "fit_processes",
     "gate_trips",
     "league",
+    "makespan",
     "phase",
     "plan_tree",
     "read",
@@ -122,12 +125,14 @@ __all__ = [
     "solve",
     "sweep",
     "trace",
+    "trajectory",
     "validate",
     "write_report",
 ]
 
 _FUNCTIONS = (
-    "compare", "exact", "league", "read", "regret", "simulate", "solve", "sweep", "trace", "validate", "write_report",
+    "compare", "exact", "league", "makespan", "read", "regret", "simulate", "solve", "sweep", "trace", "trajectory",
+    "validate", "write_report",
 )  # fmt: skip
 _ELSEWHERE = {
     "SchemeLaw": "simspec.theory.scheme_means",

@@ -1,4 +1,4 @@
-"""Who should choose κ?  The league of controllers, and the regret of one of them over time."""
+"""Who should choose κ?  The league of controllers; of one of them regret over time, κ along the output, and waiting."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from simspec.model.policies import Policy
     from simspec.model.serving import Serving
     from simspec.run.league import League
+    from simspec.run.makespan import Makespan
     from simspec.run.regret import RegretCurve
+    from simspec.run.trajectory import Trajectory
 
 
 def league(
@@ -55,6 +57,10 @@ def league(
     ------
     ParameterError
         An argument is out of range, or no policy can play the process.
+
+    References
+    ----------
+    Sources of the controllers stand with their classes in `simspec.model.policies`; docs/control.md, "The league".
 
     Examples
     --------
@@ -107,7 +113,12 @@ def regret(
     Raises
     ------
     ParameterError
-        The marks do not ascend, or no policy can play the process.
+        The marks do not ascend, an argument is out of range, or no policy can play the process.
+
+    References
+    ----------
+    Lai, Robbins (1985) for regret that grows like a logarithm; claim C45 for the loop of the article's section 5.2,
+    whose regret is linear.  Here regret is in cost and not in tokens: docs/control.md, "How loss grows".
 
     Examples
     --------
@@ -120,3 +131,102 @@ def regret(
 
     chosen, conditions = as_policy(policy), as_serving(serving)
     return play(as_process(process), chosen, as_cost(cost), marks, seed, chunks, level, conditions)
+
+
+def trajectory(
+    process: Process | dict[str, Any],
+    policy: Policy | dict[str, Any] | str,
+    cost: Cost | dict[str, Any],
+    stretch: int = 32,
+    chunks: int = 16,
+    seed: int = 1,
+    level: float = 0.95,
+) -> Trajectory:
+    """Mean κ by output position, tokens until it has followed a change, and the cost per token there.
+
+    Parameters
+    ----------
+    process, policy, cost
+        As for `simulate`; the process has rates by position: ``drift``.
+    stretch : int
+        Tokens of a stretch of the output, at least 1.
+    chunks : int
+        64 outputs each, at least 2; a chunk is the unit of the error.
+    seed : int
+        All controllers meet the same random words.
+    level : float
+        Confidence level of the intervals, 0 < level < 1.
+
+    Returns
+    -------
+    Trajectory
+        With ``mean``, ``half``, ``spread``, ``tail_cost`` by stretch, ``recovery(change)`` and ``says(change)``.
+
+    Raises
+    ------
+    ParameterError
+        The process has no positions, or a number is out of range.
+
+    Examples
+    --------
+    >>> import simspec
+    >>> jump = {"type": "drift", "shape": "table", "alphas": [0.9] * 512 + [0.5] * 512}
+    >>> found = simspec.trajectory(jump, "rolling", {"c_d": 0.1})
+    >>> found.recovery(512), bool(found.mean[15] > 6 > 3 > found.mean[20])
+    (32, True)
+    """
+    from simspec.run.trajectory import trajectory as play
+
+    return play(as_process(process), as_policy(policy), as_cost(cost), stretch, chunks, seed, level)
+
+
+def makespan(
+    process: Process | dict[str, Any],
+    cost: Cost | dict[str, Any],
+    policy: Policy | dict[str, Any] | str | None = None,
+    kappa: int = 4,
+    batches: Sequence[int] = (1, 2, 4, 8, 16),
+    chunks: int = 64,
+    seed: int = 1,
+    level: float = 0.95,
+) -> Makespan:
+    """Rounds of a batch that lasts as long as its slowest request, over the rounds of a request on average.
+
+    Parameters
+    ----------
+    process, cost
+        As for `simulate`; requests have a fixed length.
+    policy : Policy, dict or str, optional
+        Who chooses κ of each request; default: the same ``kappa`` in every round.
+    kappa : int
+        Draft length without a policy.
+    batches : sequence of int
+        Requests that begin together, each a divisor of 64.
+    chunks : int
+        64 requests each, at least 1.
+    seed : int
+        All controllers meet the same random words.
+    level : float
+        Confidence level of the intervals, 0 < level < 1.
+
+    Returns
+    -------
+    Makespan
+        With ``factor``, ``half`` and, at a fixed κ, ``exact`` by batch.
+
+    Raises
+    ------
+    ParameterError
+        The process has no requests of fixed length, or a number is out of range.
+
+    Examples
+    --------
+    >>> import simspec
+    >>> flat = {"type": "drift", "alpha_start": 0.7, "alpha_end": 0.7, "tokens": 128}
+    >>> simspec.makespan(flat, {"c_d": 0.1}, batches=[8]).exact.round(4).tolist()
+    [1.1202]
+    """
+    from simspec.run.makespan import makespan as play
+
+    chosen = None if policy is None else as_policy(policy)
+    return play(as_process(process), as_cost(cost), chosen, kappa, batches, chunks, seed, level)

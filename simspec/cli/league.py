@@ -104,7 +104,7 @@ def do(args: argparse.Namespace) -> int:
         found = league(cost, windows, args.seed, args.level, threads, where, longest, progress, serving)
         if path is not None:
             _draw(path, found, own, progress)
-    notes = (() if own is None else own.notes) + said
+    notes = (() if own is None else own.notes) + said + _of_off(cost)
     if args.json:
         print_json({"answer": answer(found), "cost": cost.identity(), "windows": windows, "seed": args.seed,
                     "level": args.level, "longest": longest, "serving": serving.identity(),
@@ -113,6 +113,14 @@ def do(args: argparse.Namespace) -> int:
         print(found)
         print(*(wrapped(note, "", "  ") for note in notes), sep="\n", end="\n" if notes else "")
     return 0
+
+
+def _of_off(cost: Cost) -> tuple[str, ...]:
+    """What a price of a server without speculation is for: no controller pays it."""
+    if cost.off == 1.0:
+        return ()
+    rounds = f"a round with κ = 0 costs the target pass, {cost.target_pass(0):g}"
+    return (f"off = {cost.off:g}: a server without speculation makes S = {1 / cost.off:.4f}; {rounds}",)
 
 
 def _figure(args: argparse.Namespace) -> Path | None:

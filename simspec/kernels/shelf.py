@@ -207,7 +207,7 @@ class KernelCache(NullCache):
 
     def __init__(self, function: Any) -> None:
         code = function.__code__
-        cells = tuple(cell.cell_contents for cell in function.__closure__ or ())
+        cells = tuple(_named(cell.cell_contents) for cell in function.__closure__ or ())
         where = (function.__module__, function.__qualname__, code.co_firstlineno, _source_hash(code.co_filename))
         closed_over = hashlib.sha256(dumps(cells)).hexdigest() if cells else ""
         settings = tuple(getattr(numba.config, name, None) for name in _SHAPING)
@@ -246,8 +246,24 @@ class KernelCache(NullCache):
         shelf().put(name, dumps((key, data._reduce())))
 
 
+def _named(cell: Any) -> Any:
+    """What a function closes over, as its key shows it: a compiled function by its own key, the same in every process.
+
+    Raises
+    ------
+    OSError
+        It is a compiled function that is not kept.
+    """
+    cache = getattr(cell, "_cache", None)
+    if isinstance(cache, KernelCache):
+        return cache._function
+    if isinstance(cache, NullCache):
+        raise OSError("its source is no file")
+    return cell
+
+
 def keep(dispatcher: Any) -> Any:
-    """Give a dispatcher its shelf; unchanged if its source is no file, as at a prompt."""
+    """Give a dispatcher its shelf; unchanged where its source, or that of what it calls, is no file, as at a prompt."""
     with contextlib.suppress(OSError):
         dispatcher._cache = KernelCache(dispatcher.py_func)
     return dispatcher

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from simspec.kernels.words import LANES
-from simspec.model import Cost, Drift, ParameterError, Simulation
+from simspec.model import Cost, Drift, ParameterError, Process, Simulation
 from simspec.model.policies import Policy
 from simspec.run.engine import Job, form_of, players
 from simspec.run.plans import steering
+from simspec.run.regret import check_asked
 from simspec.stats.intervals import quantiles, student
 from simspec.text import table
 
@@ -98,7 +99,13 @@ class Trajectory:
 
 
 def trajectory(
-    process: Drift, policy: Policy, cost: Cost, stretch: int = 32, chunks: int = 16, seed: int = 1, level: float = 0.95
+    process: Process,
+    policy: Policy,
+    cost: Cost,
+    stretch: int = 32,
+    chunks: int = 16,
+    seed: int = 1,
+    level: float = 0.95,
 ) -> Trajectory:
     """Mean κ by output position under a policy, and what rounds cost per token there.
 
@@ -144,6 +151,7 @@ def trajectory(
     for key, value, least in (("stretch", stretch, 1), ("chunks", chunks, 2)):
         if value < least:
             raise ParameterError(key, f"{key} = {value} is out of range; allowed: {key} ≥ {least}")
+    check_asked(policy, seed, level)
     policy = policy.told((cost,))
     simulation = Simulation(process, policy=policy)
     simulation.check((policy.longest,), [cost])

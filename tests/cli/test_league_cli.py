@@ -70,6 +70,18 @@ def test_a_figure(words, told, capsys):
     assert "nan" not in found
 
 
+def test_off_is_a_server_without_speculation_and_no_controller(capsys):
+    words = ["--alpha", "0.7", "--windows", "2000", "--quiet"]
+    plays = []
+    for off in ("1", "1.25"):
+        assert main(["league", *words, "--off-cost", off, "--json"]) == 0
+        plays.append(json.loads(capsys.readouterr().out))
+    assert plays[0]["places"] == plays[1]["places"]
+    assert not any("off =" in note for note in plays[0]["notes"])
+    told = "off = 1.25: a server without speculation makes S = 0.8000; a round with κ = 0 costs the target pass, 1"
+    assert told in plays[1]["notes"]
+
+
 def test_the_draft_length_that_is_set_now_plays_too(mixed, capsys):
     """By hand: α = .7, c_d = .1: (1 − α⁴)/(1 − α) tokens in 1.3 steps at κ = 3, against 1.981 at κ = 4."""
     found = json.loads(answer_of(capsys, "--alpha", "0.7", "--kappa", "3", "--windows", "100000", "--json"))

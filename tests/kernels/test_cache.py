@@ -154,6 +154,27 @@ def test_functions_that_close_over_other_values_are_others(tmp_path):
     assert len(files(tmp_path / "cache")) == 2
 
 
+USE_OWN = """
+import numpy as np, own
+from simspec.kernels.policy_types import own_policy
+kappa, state = np.zeros(64, np.int32), np.zeros((1, 64))
+for choose in (own.choose, eval("lambda kappa, accepted, full, state: None")):
+    passed = own_policy(choose)
+    passed(kappa, kappa.copy(), kappa.copy(), state)
+    print(kappa.max(), sum(passed.stats.cache_hits.values()) if choose is own.choose else "")
+"""
+
+
+def test_a_pass_of_the_user_is_kept_by_its_own_source(tmp_path):
+    """The function around it is found by what it closes over; one without a file is not kept."""
+    own, cache = tmp_path / "own.py", tmp_path / "cache"
+    for answer, hits in ((3, 0), (3, 1), (5, 0), (5, 1)):
+        own.write_text(f"def choose(kappa, accepted, full, state):\n    kappa[:] = {answer}\n")
+        out, _ = run(USE_OWN, cache, tmp_path)
+        assert out.split() == [str(answer), str(hits), str(answer)]
+    assert len(files(cache)) == 4
+
+
 @pytest.mark.parametrize("compiler", ["numba", "llvmlite"])
 def test_another_compiler_has_another_shelf(compiler, monkeypatch):
     before = shelf.fingerprint()

@@ -213,6 +213,30 @@ class OneLane(simspec.OwnPolicy):
                 kappa[lane] = int(state[0, lane])
 
 
+@simspec.register_policy
+class Beyond(simspec.OwnPolicy):
+    """Writes behind the end of its state after five rounds."""
+
+    type: Literal["beyond"] = "beyond"
+
+    def start(self):
+        return [0.0]
+
+    @staticmethod
+    def choose(kappa, accepted, full, state):
+        for lane in range(kappa.size):
+            state[0, lane] += 1.0
+            if state[0, lane] == 5.0:
+                state[10**6, lane] = 1.0
+
+
+@pytest.mark.parametrize("serving", [{}, {"delay": 2}, {"batch": 4}])
+def test_a_policy_that_writes_beyond_its_state_is_named_and_writes_nothing(serving):
+    """Compiled code without a check of bounds would end the process."""
+    with pytest.raises(simspec.ParameterError, match=r"raises IndexError .* is out of bounds .* after round [257] "):
+        simspec.simulate(simspec.Iid(alpha=0.7), COST, windows=5_000, policy=Beyond(), serving=serving)
+
+
 @pytest.mark.parametrize("answer", [-1, 0])
 @pytest.mark.parametrize("delay", [0, 2])
 @pytest.mark.parametrize(
@@ -236,6 +260,22 @@ def test_a_lane_that_fails_is_named_even_if_the_policy_knows_its_number(process,
     assert 36.0 <= state[1] <= 44.0
     assert ("raises ValueError (lost count)" if answer == 0 else "asks for κ = -1") in told
     assert ("news of 2 rounds ago" in told) == (delay > 0)
+
+
+@pytest.mark.parametrize(
+    ("own", "told"),
+    [
+        ({"choose": staticmethod(Plain.choose)}, "has no type"),
+        ({"type": "mine"}, "has no choose"),
+        ({"type": "heuristic", "choose": staticmethod(Plain.choose)}, "already taken"),
+    ],
+)
+def test_a_policy_that_cannot_be_registered_leaves_no_trace(own, told):
+    known = dict(Policies.table)
+    kind = type("Odd", (simspec.OwnPolicy,), {**own, "__annotations__": {key: str for key in own if key == "type"}})
+    with pytest.raises(simspec.ParameterError, match=told):
+        simspec.register_policy(kind)
+    assert Policies.table == known
 
 
 def _reads_a_row_that_is_not_there(kappa, accepted, full, state):

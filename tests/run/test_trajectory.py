@@ -88,7 +88,13 @@ def test_cost_per_token_of_rounds_by_hand():
 
 
 @pytest.mark.parametrize(
-    ("keys", "told"), [({"process": Iid(alpha=0.5)}, "drift"), ({"stretch": 0}, "stretch"), ({"chunks": 1}, "chunks")]
+    ("keys", "told"),
+    [
+        ({"process": Iid(alpha=0.5)}, "drift"),
+        ({"stretch": 0}, "stretch"),
+        ({"chunks": 1}, "chunks"),
+        ({"level": 0.0}, "level"),
+    ],
 )
 def test_what_is_refused(keys, told):
     with pytest.raises(ParameterError, match=told):

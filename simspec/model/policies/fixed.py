@@ -25,8 +25,32 @@ class Fixed(Policy):
         return False
 
 
+class ByPosition(Policy):
+    """A policy whose κ are known beforehand, by output position."""
+
+    def plan(self) -> tuple[int, ...]:
+        """κ of a round that starts when so many tokens are out; the last entry serves all later ones."""
+        raise NotImplementedError
+
+    @property
+    def of_one_request(self) -> str:
+        return "goes by the output position of one request"
+
+    @property
+    def rests(self) -> bool:
+        return 0 in self.plan()
+
+    @property
+    def begins(self) -> int:
+        return self.plan()[0]
+
+    @property
+    def longest(self) -> int:
+        return max(self.plan())
+
+
 @Policies.add
-class Schedule(Policy):
+class Schedule(ByPosition):
     """κ by output position: a plan made beforehand, such as the optimum for rates that are known.
 
     Parameters
@@ -48,25 +72,12 @@ class Schedule(Policy):
     type: Literal["schedule"] = "schedule"
     kappas: tuple[Length, ...] = Field(min_length=1, description="κ by tokens out")
 
-    @property
-    def of_one_request(self) -> str:
-        return "goes by the output position of one request"
-
-    @property
-    def rests(self) -> bool:
-        return 0 in self.kappas
-
-    @property
-    def begins(self) -> int:
-        return self.kappas[0]
-
-    @property
-    def longest(self) -> int:
-        return max(self.kappas)
+    def plan(self) -> tuple[int, ...]:
+        return self.kappas
 
 
 @Policies.add
-class BatchTable(Policy):
+class BatchTable(ByPosition):
     """κ by batch size, as engines take it from a table; the batch is given by output position.
 
     Parameters
@@ -91,7 +102,7 @@ class BatchTable(Policy):
 
     Examples
     --------
-    >>> BatchTable(table=[[1, 64, 3], [65, 128, 1]], batches=[200, 100, 30]).kappas
+    >>> BatchTable(table=[[1, 64, 3], [65, 128, 1]], batches=[200, 100, 30]).plan()
     (0, 1, 3)
     >>> BatchTable(draft_len_schedule={64: 3, 128: 1}, batches=[200, 100, 30]).table
     ((1, 64, 3), (65, 128, 1))
@@ -109,10 +120,11 @@ class BatchTable(Policy):
                 raise ParameterError("table", "table stands beside draft_len_schedule; allowed: one of them")
             data["table"] = _ranges(data.pop("draft_len_schedule"))
         super().__init__(*unnamed, **data)
+        for first, last, _ in self.table:
+            if first > last:
+                raise ParameterError("table", f"table has batches from {first} to {last}; allowed: first ≤ last")
 
-    @property
-    def kappas(self) -> tuple[int, ...]:
-        """κ by output position."""
+    def plan(self) -> tuple[int, ...]:
         return tuple(self._kappa(batch) for batch in self.batches)
 
     def _kappa(self, batch: int) -> int:
@@ -120,22 +132,6 @@ class BatchTable(Policy):
         if len(found) > 1:
             raise ParameterError("table", f"table has {len(found)} entries for a batch of {batch}; allowed: one")
         return found[0] if found else 0
-
-    @property
-    def of_one_request(self) -> str:
-        return "goes by the output position of one request"
-
-    @property
-    def rests(self) -> bool:
-        return 0 in self.kappas
-
-    @property
-    def begins(self) -> int:
-        return self.kappas[0]
-
-    @property
-    def longest(self) -> int:
-        return max(self.kappas)
 
 
 def _ranges(schedule: Any) -> tuple[tuple[int, int, int], ...]:

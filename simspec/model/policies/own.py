@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simspec.model.errors import ParameterError
 from simspec.model.policies.policy import Bounded, Policies, Policy
 
 
@@ -84,6 +85,9 @@ def register_policy(policy: type[Policy]) -> type[Policy]:
     Raises
     ------
     ParameterError
-        Another class already bears that ``type``.
+        Another class already bears that ``type``, or the class has no ``type`` or no ``choose``.
     """
+    if issubclass(policy, OwnPolicy) and policy.choose is OwnPolicy.choose:
+        told = f"{policy.__qualname__} has no choose; allowed: a static method choose(kappa, accepted, full, state)"
+        raise ParameterError("choose", told)
     return Policies.add(policy)
