@@ -138,6 +138,14 @@ def test_nothing_is_left_to_chance_at_the_edges(alphas: tuple[float, ...]) -> No
         assert found == pytest.approx(wanted, abs=1e-7), name
 
 
+@pytest.mark.parametrize(("name", "also"), [("exp3", {"rate": 10.0}), ("exp3_spec", {"first": 3})])
+def test_draws_where_nothing_is_accepted(name: str, also: dict[str, Any]) -> None:
+    """A worth over highest instead of highest + 1, or η of the round before, would be told."""
+    exact = law(RULES[name][0](**RULES[name][1] | also, price=PRICE), PRICE, (0.0,) * 6)
+    row = run(drift((0.0,) * 6), PRICE, policy_of(name) | also, windows=1_000_000)
+    assert abs(away(row, "mean_kappa", exact.per_round("kappa"))) < 7.0
+
+
 def test_regret_at_the_first_rounds_of_a_lane() -> None:
     for name in ("rolling", "gate, probe", "ucb", "ucb_spec per cost", "exp3", "exp3_spec", "thompson"):
         marks, policy = [1, 2, 3], policy_of(name)
