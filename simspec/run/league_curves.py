@@ -39,6 +39,8 @@ class LeagueCurves:
         The best κ by output position, for rates that are known.
     fixed : int
         The best fixed κ of the drift.
+    example : bool
+        Whether the drift is another process than the one that was asked for.
     """
 
     says: str
@@ -48,6 +50,15 @@ class LeagueCurves:
     paths: Mapping[str, Trajectory]
     plan: np.ndarray
     fixed: int
+    example: bool
+
+    def records(self) -> list[dict[str, object]]:
+        """The regret curves: one plain dictionary per controller and comparator."""
+        return [
+            {"controller": name, "unit": own.unit, "marks": own.marks.tolist(), "against": against,
+             "mean": other.mean.tolist(), "half": other.half.tolist()}
+            for name, own in self.regrets.items() for against, other in own.against.items()
+        ]  # fmt: skip
 
 
 def league_curves(
@@ -80,6 +91,7 @@ def league_curves(
     """
     known = surroundings()
     usual, falls = known["α .7"], known["falls"]
+    example = process is not None and not isinstance(process, Drift)
     if process is None:
         process, says = usual.process, "independent drafts, α = .7"
     drift, says_drift = (process, says) if isinstance(process, Drift) else (falls.process, falls.says)
@@ -97,7 +109,7 @@ def league_curves(
     free = cost.without_changes()
     plan = theory.optimal_plan(drift, free, longest).kappas
     fixed = theory.optimum(drift, free, longest).kappa_star
-    return LeagueCurves(says or str(process), says_drift or str(drift), regrets, drift, paths, plan, fixed)
+    return LeagueCurves(says or str(process), says_drift or str(drift), regrets, drift, paths, plan, fixed, example)
 
 
 def _marks(process: Process, rounds: int) -> list[int]:

@@ -64,7 +64,7 @@ class RegretCurve:
     against : dict of str to Against
         ``"fixed"``: the best fixed κ; ``"schedule"``: the best plan by output position; ``"oracle"``: who knows the
         rate of each request or window; ``"foresight"``: who knows what the coming round accepts.  The latter three
-        where they have a meaning.
+        where they have a meaning; none drafts longer than the policy may.
     level : float
         Confidence level of the bands.
     """

@@ -47,6 +47,7 @@ def test_a_log_whose_requests_differ_rewards_adapting(mixed, capsys):
     exact = [place for place in found["places"] if place["exact"]]
     assert [(place["controller"], place["mean_drafted"]) for place in exact] == [("knows the rate", None)]
     assert "NaN" not in json.dumps(found)
+    assert "curves" not in found
 
 
 @pytest.mark.parametrize(

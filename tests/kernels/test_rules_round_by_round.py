@@ -81,7 +81,7 @@ class Slot:
 STEPS = {
     "as released": Steps(),
     "may rest": Steps(candidates=(0, 1, 3, 6), first=3, warm_up=3, interval=2, down=0.0, up=0.2),
-    "begins off": Steps(candidates=(0, 2, 4), first=0, warm_up=4, interval=3, weight=0.4),
+    "begins off": Steps(candidates=(0, 2, 4), first=0, warm_up=4, interval=3, weight=0.1),
     "below a ceiling": Steps(candidates=(1, 2, 4, 7), warm_up=1, interval=4, ceiling=1.2, weight=0.5),
 }
 
