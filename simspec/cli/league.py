@@ -141,7 +141,8 @@ def _draw(path: Path, found: League, own: OwnSurroundings | None, progress: Prog
 
     name, first = (None, None) if own is None else next(iter(own.where.items()))
     process, says = (None, "") if first is None else (first.process, f"{name}: {first.says}")
-    curves = league_curves(found.cost, process, says, found.longest, found.seed, found.level, progress)
+    settings = found.longest, found.seed, found.level, progress
+    curves = league_curves(found.cost, process, says, *settings, serving=found.serving)
     progress.note(f"{picture(curves, path)} shows regret over time{'' if name is None else f' of {name}'}")
     return curves.records()
 

@@ -127,7 +127,7 @@ POLICIES = {
     "heuristic": (Heuristic(**BOUNDS), heuristic),
     "table": (Schedule(kappas=PLAN), lambda rounds: PLAN[min(tokens_out(rounds), 11)]),
     "batch table": (
-        BatchTable(table=((1, 4, 5), (5, 8, 2)), batches=(9, 8, 6, 3, 1)),
+        BatchTable(table=((1, 4, 5), (5, 8, 2), (9, 64, 0)), batches=(9, 8, 6, 3, 1)),
         lambda rounds: (0, 2, 2, 5, 5)[min(tokens_out(rounds), 4)],
     ),
     "corrected": (Rolling(**BOUNDS, cost=COST), corrected),

@@ -115,7 +115,7 @@ def test_the_command_draws(tmp_path, capsys, monkeypatch):
     assert found["answer"].startswith("yours: ")
     rows = found["curves"]
     assert {row["controller"] for row in rows if row["against"] == "fixed"} == set(FEW)
-    assert {tuple(row) for row in rows} == {("controller", "unit", "marks", "against", "mean", "half")}
+    assert {tuple(row) for row in rows} == {("controller", "unit", "marks", "tokens", "against", "mean", "half")}
     assert all(row["unit"] == "rounds" and row["marks"][-1] == 100 for row in rows)
     assert all(len(row["marks"]) == len(row["mean"]) == len(row["half"]) for row in rows)
     assert main([*words, str(path / "x.png")]) == 2

@@ -97,7 +97,13 @@ def test_a_schedule_of_draft_lengths_by_batch():
     own = BatchTable(draft_len_schedule=schedule, batches=batches)
     keys = sorted(schedule)
     assert own.plan() == tuple(next((schedule[key] for key in keys if key >= batch), 0) for batch in batches)
-    assert own == BatchTable(table=((1, 4, 4), (5, 8, 2), (9, 32, 1)), batches=batches)
+    assert own == BatchTable(table=((1, 4, 4), (5, 8, 2), (9, 32, 1), (33, 2**31 - 1, 0)), batches=batches)
+
+
+def test_a_batch_between_two_ranges_keeps_the_kappa_of_the_first():
+    """As vLLM looks it up; behind the last range too."""
+    table = [[8, 16, 2], [1, 4, 5]]
+    assert BatchTable(table=table, batches=[1, 4, 6, 8, 16, 20]).plan() == (5, 5, 5, 2, 2, 2)
 
 
 def test_a_schedule_of_draft_lengths_in_a_file(tmp_path):
