@@ -36,7 +36,7 @@ def league(
     cost : Cost or dict, optional
         Prices of rounds and of changes of κ (``c_switch``, ``c_wake``); default c_d = .1.
     windows : int
-        Rounds of each controller, at least 1.
+        Rounds of each controller, at least 1; whole requests, so often more are played.
     seed : int
         All controllers meet the same random words.
     level : float

@@ -73,7 +73,7 @@ def league(
         Prices of the rounds, known to the controllers that read prices, and of changes of κ, of which they do not
         know; default c_d = .1.
     windows : int
-        Rounds of each controller in each of the surroundings.
+        Rounds of each controller in each of the surroundings; whole requests, so often more are played.
     seed : int
         All controllers of one surrounding meet the same random words.
     level : float
