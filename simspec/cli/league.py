@@ -69,7 +69,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         type=whole,
         default=None,
         metavar="N",
-        help="rounds of each controller, or somewhat more (whole requests); default 1,000,000",
+        help="rounds of each controller, or a few more; default 1,000,000",
     )
     own.add_argument("--seed", type=whole, default=1, metavar="N", help="root seed; default 1")
     own.add_argument("--level", type=number, default=0.95, metavar="P", help="confidence level; default 0.95")
