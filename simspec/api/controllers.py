@@ -141,6 +141,7 @@ def trajectory(
     chunks: int = 16,
     seed: int = 1,
     level: float = 0.95,
+    serving: Serving | dict[str, Any] | None = None,
 ) -> Trajectory:
     """Mean κ by output position, tokens until it has followed a change, and the cost per token there.
 
@@ -156,6 +157,8 @@ def trajectory(
         All controllers meet the same random words.
     level : float
         Confidence level of the intervals, 0 < level < 1.
+    serving : Serving or dict, optional
+        Under which conditions the policy runs, e.g. ``{"delay": 2}``; a batch of one.
 
     Returns
     -------
@@ -177,7 +180,8 @@ def trajectory(
     """
     from simspec.run.trajectory import trajectory as play
 
-    return play(as_process(process), as_policy(policy), as_cost(cost), stretch, chunks, seed, level)
+    asked = as_process(process), as_policy(policy), as_cost(cost)
+    return play(*asked, stretch, chunks, seed, level, as_serving(serving))
 
 
 def makespan(

@@ -99,12 +99,12 @@ def goodput(rounds: History) -> int:
     return max(range(1, 8), key=lambda k: speed[k])
 
 
-def bounded(rounds: History) -> int:
-    """UCB on tokens − Ŝ·cost over κ = 1 … 3; what was cut counts nowhere."""
+def bounded(rounds: History, window: int = 1000) -> int:
+    """UCB on tokens − Ŝ·cost over κ = 1 … 3, of the last rounds; what was cut counts nowhere."""
     kappa, seen = 1, list[tuple[int, int, float]]()
     for drafted, accepted in rounds:
         if drafted == kappa:
-            seen.append((kappa, accepted + 1, COST.of_round(kappa, accepted < drafted)))
+            seen = [*seen, (kappa, accepted + 1, COST.of_round(kappa, accepted < drafted))][-window:]
         if not seen:
             continue
         speed = sum(t for _, t, _ in seen) / sum(c for _, _, c in seen)
