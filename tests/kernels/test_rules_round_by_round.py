@@ -227,11 +227,11 @@ def test_after_its_trial_a_gate_is_judged_by_whole_stretches_again():
 
 @pytest.mark.parametrize("of", ["stretch", "share"])
 def test_late_news_of_a_closed_gate_are_no_rounds_of_its_trial(of):
-    """Opened again, it is told of rounds in which it was closed; its trial of two rounds begins with its own news."""
-    policy = Gate(first=2, highest=2, of=of, rounds=2, least=0.5, probe=2, trial=2)
+    """Opened again, it is told of rounds in which it was closed; its trial of three rounds begins with its own news."""
+    policy = Gate(first=2, highest=2, of=of, rounds=3, least=0.5, probe=2, trial=3)
     form, _ = policy_form(policy)
     twin, seen = RULE_TWINS[form.rule](form.figures.tolist(), form.initial.tolist()), []
-    told = [(2, 0), (2, 0), (2, 0), (0, 0), (0, 0), (0, 0), (0, 0), (2, 0), (2, 0), (0, 0), (0, 0)]
+    told = [(2, 0)] * 5 + [(0, 0)] * 4 + [(2, 0)] * 3 + [(0, 0)] * 2
     kappa = np.full(LANES, 2, np.int32)
     memory = np.repeat(form.initial[:, None], LANES, axis=1)
     for asked, accepted in told:
@@ -240,7 +240,7 @@ def test_late_news_of_a_closed_gate_are_no_rounds_of_its_trial(of):
         RULES[form.rule](kappa, *news, memory, form.figures, np.zeros(LANES, np.uint64))
         assert int(kappa[0]) == twin.after(before, asked, asked, accepted, 0)
         seen.append(int(kappa[0]))
-    assert seen == [2, 0, 0, 0, 2, 2, 2, 2, 0, 0, 2]
+    assert seen == [2, 2, 0, 0, 0, 0, 2, 2, 2, 2, 2, 0, 0, 2]
 
 
 def test_rates_by_depth_are_looked_at_now_and_then():

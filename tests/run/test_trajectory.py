@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import simspec
 from simspec import theory
 from simspec.kernels import lower, play, twin
 from simspec.kernels.lower_policies import policy_form
@@ -101,3 +102,13 @@ def test_cost_per_token_of_rounds_by_hand():
 def test_what_is_refused(keys, told):
     with pytest.raises(ParameterError, match=told):
         trajectory(**{"process": JUMP, "policy": Heuristic(), "cost": COST} | keys)
+
+
+def test_the_public_face_passes_on_how_a_policy_is_served():
+    asked = {"type": "drift", "alpha_start": 0.9, "alpha_end": 0.4, "tokens": 64}, {"type": "heuristic"}, {"c_d": 0.1}
+    late, soon = (simspec.trajectory(*asked, chunks=2, serving=serving) for serving in ({"delay": 3}, None))
+    inner = trajectory(simspec.Drift(**asked[0]), Heuristic(), COST, chunks=2, serving=Serving(delay=3))
+    assert (late.mean == inner.mean).all()
+    assert (late.mean != soon.mean).any()
+    with pytest.raises(ParameterError, match="batch = 4 is not priced here"):
+        simspec.trajectory(*asked, serving={"batch": 4})
