@@ -12,6 +12,7 @@ import numpy as np
 from simspec import theory
 from simspec.advice.convert.typed import ABOVE_ONE
 from simspec.advice.curves import conditional_of, iid_alpha, survival_of, variance_of
+from simspec.advice.emitted_intervals import Interval, all_alike, of_alike, of_iid, of_variance
 from simspec.evidence.costs.points import EARLY
 from simspec.evidence.kappa_seen import check_kappa
 from simspec.evidence.line_means import LineMeans
@@ -19,11 +20,8 @@ from simspec.evidence.observed import Observed
 from simspec.evidence.source import POOLED, Source, Unknown
 from simspec.model import KAPPA_LIMIT, Iid
 from simspec.model.errors import ParameterError
-from simspec.stats.intervals import student
-from simspec.stats.request_sums import proportion_interval
 from simspec.text import number
 
-Interval = tuple[float, float]
 LEAST_PERCENT = 2.0
 """A share above 1 is a percentage from here on; below, a rate that counts the bonus token is the likelier reason."""
 _SLACK = 1e-9
@@ -165,10 +163,10 @@ def acceptance_of_source(source: Source, level: float = 0.95, kappa: int | None 
     own = block.get("intervals") or {}
     interval = own.get("mean_emitted_per_round")
     rounds = None if drafts is None else int(drafts)
-    if rounds and seen is not None and _all_alike(emitted, int(seen)):
-        interval = _of_alike(emitted, int(seen), own.get("requests", own.get("groups", rounds)), level)
+    if rounds and seen is not None and all_alike(emitted, int(seen)):
+        interval = of_alike(emitted, int(seen), own.get("requests", own.get("groups", rounds)), level)
     elif interval is None and rounds and alpha is not None and seen is not None:
-        interval = _interval(alpha, int(seen), emitted, rounds, level)
+        interval = of_iid(alpha, int(seen), emitted, rounds, level)
     return Acceptance(
         kappa=None if seen is None else int(seen),
         emitted=float(emitted),
@@ -329,7 +327,7 @@ def _of_mean(
     if alpha is None and kappa is not None and emitted is not None:
         alpha = iid_alpha(emitted - 1.0, kappa)
     known = kappa is not None and emitted is not None and alpha is not None and rounds is not None
-    interval = _interval(alpha, kappa, emitted, rounds, level) if known else None  # type: ignore[arg-type]
+    interval = of_iid(alpha, kappa, emitted, rounds, level) if known else None  # type: ignore[arg-type]
     return Acceptance(kappa, emitted, interval, None, kappa, None, origin, alpha, rounds)
 
 
@@ -342,7 +340,7 @@ def _of_curve(curve: tuple[float, ...], kappa: int | None, rounds: int | None, l
     emitted, observed, interval = 1.0 + math.fsum(curve), None, None
     if rounds is not None:
         observed = Observed.of_counts([(len(curve), rounds, [round(s * rounds) for s in curve])])
-        interval = _between(emitted, variance_of(curve), rounds, len(curve), level)
+        interval = of_variance(emitted, variance_of(curve), rounds, len(curve), level)
     origin = f"given: {name} of {len(curve)} positions"
     alpha = iid_alpha(emitted - 1.0, len(curve))
     return Acceptance(len(curve), emitted, interval, curve, float(len(curve)), observed, origin, alpha, rounds)
@@ -373,32 +371,3 @@ def _check_share(name: str, value: float) -> None:
         hint = f" ({number(value / 100)} for {value:g}%)" if LEAST_PERCENT < value <= 100.0 else ""
         hint = f"; {ABOVE_ONE}" if name == "rate" and 1.0 < value <= LEAST_PERCENT else hint
         raise ParameterError(name, f"{name} = {value:g} is out of range; allowed: 0 to 1{hint}")
-
-
-def _interval(alpha: float, kappa: int, emitted: float, rounds: int, level: float) -> Interval | None:
-    """Of E where only the mean is known: the variance of i.i.d. drafts."""
-    return _between(emitted, theory.window(Iid(alpha=min(alpha, 1.0)), kappa).var_accepted, rounds, kappa, level)
-
-
-def _between(emitted: float, variance: float, rounds: int, kappa: int, level: float) -> Interval | None:
-    if _all_alike(emitted, kappa):
-        return _of_alike(emitted, kappa, rounds, level)
-    if rounds < 2:
-        return None
-    half = student(level, rounds) * math.sqrt(variance / (rounds - 1))
-    return (max(1.0, emitted - half), min(kappa + 1.0, emitted + half))
-
-
-def _all_alike(emitted: float, kappa: int) -> bool:
-    """Whether nothing was accepted, or everything: rounds that do not differ tell no variance."""
-    return emitted - 1.0 <= _SLACK or kappa + 1.0 - emitted <= _SLACK
-
-
-def _of_alike(emitted: float, kappa: int, units: int, level: float) -> Interval:
-    """Of E where no round of ``units`` accepted anything, or every one everything: from the exact limit of S_1, or S_κ.
-
-    With S_1 ≤ s and a curve that never rises, E ≤ 1 + κ·s; with S_κ ≥ s, E ≥ 1 + κ·s: no law of drafts is assumed.
-    """
-    share = 0.0 if emitted - 1.0 <= _SLACK else 1.0
-    low, high = proportion_interval(share, units, level)
-    return (1.0 + kappa * low, 1.0 + kappa * high)

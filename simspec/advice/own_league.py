@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeGuard
 
 from simspec.advice.acceptance import Acceptance
+from simspec.advice.recommend.request_weights import one_length
 from simspec.evidence.costs.points import EARLY
 from simspec.evidence.kappa_seen import which_kappa
 from simspec.evidence.observed import REQUEST, Observed
@@ -32,6 +34,11 @@ ONE_FIGURE = (
 STILL = (
     "no fitted process drifts along the output or over the day: where α does, adapting may pay more than is shown "
     "(simspec league without a log has such surroundings)"
+)
+
+WEIGHED = (
+    "each {unit} is taken as a request, which keeps its tokens at every κ while its rounds change; simspec recommend "
+    "weighs {unit}s by the rounds they had, whatever κ: the two may name different best fixed κ"
 )
 
 
@@ -127,7 +134,15 @@ def of_source(source: Source, seed: int = 1, progress: Callable[[str], None] | N
         where[fit.name] = Surrounding(process, f"{fit.model.says}{said}{adequate}; {process}", kappa=_set_now(rounds))
     if all(own.process.unit == "window" for own in where.values()):
         notes.append(INDEPENDENT)
+    # where κ moved, recommend takes E from a fitted process as well
+    if rounds.unit != REQUEST and one_length(rounds) and any(_by_request(own.process) for own in where.values()):
+        notes.append(WEIGHED.format(unit=rounds.unit))
     return OwnSurroundings(where, _longest(rounds.kappa_max), (*notes, STILL))
+
+
+def _by_request(process: Process) -> TypeGuard[BetaMixture | DiscreteMixture]:
+    """Whether each request has a rate of its own."""
+    return isinstance(process, (BetaMixture, DiscreteMixture)) and process.by_request
 
 
 def _set_now(rounds: Observed) -> int | None:
@@ -163,7 +178,7 @@ def as_long_as_the_log(process: Process, rounds: Observed) -> tuple[Process, str
     >>> as_long_as_the_log(BetaMixture(alpha=0.7, rho=0.1, request_tokens=8000), seen)[0].request_tokens
     5
     """
-    if not isinstance(process, (BetaMixture, DiscreteMixture)) or not process.by_request:
+    if not _by_request(process):
         return process, ""
     tokens = float((rounds.accepted + 1) @ rounds.count) / rounds.groups
     mean = max(1, round(tokens))

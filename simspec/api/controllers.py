@@ -36,7 +36,7 @@ def league(
     cost : Cost or dict, optional
         Prices of rounds and of changes of κ (``c_switch``, ``c_wake``); default c_d = .1.
     windows : int
-        Rounds of each controller, at least 1.
+        Rounds of each controller, at least 1; whole requests, so often more are played.
     seed : int
         All controllers meet the same random words.
     level : float
@@ -57,6 +57,10 @@ def league(
     ------
     ParameterError
         An argument is out of range, or no policy can play the process.
+
+    References
+    ----------
+    Sources of the controllers stand with their classes in `simspec.model.policies`; docs/control.md, "The league".
 
     Examples
     --------
@@ -109,7 +113,12 @@ def regret(
     Raises
     ------
     ParameterError
-        The marks do not ascend, or no policy can play the process.
+        The marks do not ascend, an argument is out of range, or no policy can play the process.
+
+    References
+    ----------
+    Lai, Robbins (1985) for regret that grows like a logarithm; claim C45 for the loop of the article's section 5.2,
+    whose regret is linear.  Here regret is in cost and not in tokens: docs/control.md, "How loss grows".
 
     Examples
     --------
@@ -132,6 +141,7 @@ def trajectory(
     chunks: int = 16,
     seed: int = 1,
     level: float = 0.95,
+    serving: Serving | dict[str, Any] | None = None,
 ) -> Trajectory:
     """Mean κ by output position, tokens until it has followed a change, and the cost per token there.
 
@@ -147,6 +157,8 @@ def trajectory(
         All controllers meet the same random words.
     level : float
         Confidence level of the intervals, 0 < level < 1.
+    serving : Serving or dict, optional
+        Under which conditions the policy runs, e.g. ``{"delay": 2}``; a batch of one.
 
     Returns
     -------
@@ -168,7 +180,8 @@ def trajectory(
     """
     from simspec.run.trajectory import trajectory as play
 
-    return play(as_process(process), as_policy(policy), as_cost(cost), stretch, chunks, seed, level)
+    asked = as_process(process), as_policy(policy), as_cost(cost)
+    return play(*asked, stretch, chunks, seed, level, as_serving(serving))
 
 
 def makespan(

@@ -60,8 +60,9 @@ def simulate(
     policy : Policy, dict or str, optional
         Who chooses κ between rounds, e.g. ``{"type": "heuristic", "first": 5}`` or ``"rolling"``; ``kappa`` is then not
         read.  The same κ in every round unless given.
-    serving : dict, optional
-        Under which conditions the policy runs, e.g. ``{"delay": 2}``: it is told of a round two rounds later.
+    serving : Serving or dict, optional
+        How requests are served: ``{"batch": 8}`` in steps of eight that share one κ, ``{"delay": 2}``: the policy is
+        told of a round two rounds later (docs/serving.md); each alone and told at once unless given.
 
     Returns
     -------

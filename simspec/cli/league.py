@@ -65,13 +65,18 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "that seen, at least 8",
     )  # fmt: skip
     own.add_argument(
-        "--windows", type=whole, default=None, metavar="N", help="rounds of each controller; default 1,000,000"
+        "--windows",
+        type=whole,
+        default=None,
+        metavar="N",
+        help="rounds of each controller, or a few more; default 1,000,000",
     )
     own.add_argument("--seed", type=whole, default=1, metavar="N", help="root seed; default 1")
     own.add_argument("--level", type=number, default=0.95, metavar="P", help="confidence level; default 0.95")
     own.add_argument(
         "--figure", default=None, metavar="FILE",
-        help="also draw regret over time and κ along a change into this .png or .svg; default: no picture",
+        help="also draw regret over time and κ along a change into this .png or .svg, and let --json hold the curves; "
+        "default: no picture",
     )  # fmt: skip
     add_threads(own)
     add_quiet(own)
@@ -102,13 +107,12 @@ def do(args: argparse.Namespace) -> int:
         where = None if own is None else own.where
         serving = Serving(delay=args.delay)
         found = league(cost, windows, args.seed, args.level, threads, where, longest, progress, serving)
-        if path is not None:
-            _draw(path, found, own, progress)
+        curves = {} if path is None else {"curves": _draw(path, found, own, progress)}
     notes = (() if own is None else own.notes) + said + _of_off(cost)
     if args.json:
         print_json({"answer": answer(found), "cost": cost.identity(), "windows": windows, "seed": args.seed,
                     "level": args.level, "longest": longest, "serving": serving.identity(),
-                    "surroundings": found.where, "notes": notes, "places": found.records()})  # fmt: skip
+                    "surroundings": found.where, "notes": notes, "places": found.records(), **curves})  # fmt: skip
     else:
         print(found)
         print(*(wrapped(note, "", "  ") for note in notes), sep="\n", end="\n" if notes else "")
@@ -134,15 +138,17 @@ def _figure(args: argparse.Namespace) -> Path | None:
     return check_path(Path(args.figure))
 
 
-def _draw(path: Path, found: League, own: OwnSurroundings | None, progress: Progress) -> None:
-    """The picture of the first of the user's own surroundings, or of the usual ones."""
+def _draw(path: Path, found: League, own: OwnSurroundings | None, progress: Progress) -> list[dict[str, object]]:
+    """Draw the first of the user's own surroundings, or the usual ones; the regret curves behind the picture."""
     from simspec.report.league import picture
     from simspec.run.league_curves import league_curves
 
     name, first = (None, None) if own is None else next(iter(own.where.items()))
     process, says = (None, "") if first is None else (first.process, f"{name}: {first.says}")
-    curves = league_curves(found.cost, process, says, found.longest, found.seed, found.level, progress)
+    settings = found.longest, found.seed, found.level, progress
+    curves = league_curves(found.cost, process, says, *settings, serving=found.serving)
     progress.note(f"{picture(curves, path)} shows regret over time{'' if name is None else f' of {name}'}")
+    return curves.records()
 
 
 def _cost(args: argparse.Namespace, longest: int, own: OwnSurroundings | None) -> tuple[Cost, tuple[str, ...]]:

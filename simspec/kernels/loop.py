@@ -41,6 +41,7 @@ from simspec.kernels.passes import (
     along,
     begin,
     carry,
+    carry_or_rest,
     choose,
     count,
     count_cuts,
@@ -195,8 +196,10 @@ def play_rounds(
                 count_cuts(lanes, nowhere, drafts)
         if played < raw.shape[1]:
             record(lanes, left, raw, played)
-        if walk == CARRY:
-            carry(lanes, on_reject, on_full, on_off)
+        if walk == CARRY and rests:
+            carry_or_rest(lanes, on_reject, on_full, on_off)
+        elif walk == CARRY:
+            carry(lanes, on_reject, on_full)
         elif walk == DRAWN:
             draw_next(keys, chunk, played, lanes, moves, moves.shape[0] // rows.shape[0])
         if urn.size > 0:

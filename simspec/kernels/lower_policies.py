@@ -30,6 +30,7 @@ from simspec.model.policies import (
     Ucb,
     UcbSpec,
 )
+from simspec.model.policies.fixed import ByPosition
 from simspec.model.policies.policy import Costed
 from simspec.model.serving import NORMAL, Serving
 
@@ -69,9 +70,9 @@ def _heuristic(policy: Heuristic) -> PolicyForm:
     return PolicyForm(policy.up, -policy.down, policy.lowest, policy.highest, keeps=policy.keeps)
 
 
-def _schedule(policy: Schedule | BatchTable) -> PolicyForm:
+def _schedule(policy: ByPosition) -> PolicyForm:
     return PolicyForm(
-        highest=policy.longest, rule="position", figures=np.array(policy.kappas, float), initial=np.zeros(1)
+        highest=policy.longest, rule="position", figures=np.array(policy.plan(), float), initial=np.zeros(1)
     )
 
 

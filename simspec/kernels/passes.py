@@ -187,8 +187,16 @@ def write_down(snap, lane, width, seen, lanes, discarded):
 
 
 @njit
-def carry(lanes, on_reject, on_full, on_off):
+def carry(lanes, on_reject, on_full):
     """The next row follows from this one and from the outcome."""
+    for lane in range(LANES):
+        row = lanes[ROW + lane]
+        lanes[ROW + lane] = on_full[row] if lanes[FULL + lane] != 0 else on_reject[row]
+
+
+@njit
+def carry_or_rest(lanes, on_reject, on_full, on_off):
+    """As `carry`, where a round may have no drafts and then tells nothing of a full window."""
     for lane in range(LANES):
         row = lanes[ROW + lane]
         after = on_full[row] if lanes[FULL + lane] != 0 else on_reject[row]

@@ -110,7 +110,7 @@ def wait(lanes, delay, kappa, initial, memory):
 
 @njit
 def choose_late(lanes, delay, full, up, down, lowest, highest):
-    """As `simspec.kernels.loop.choose`, by a round of some time ago; a lane too young grows older."""
+    """As `simspec.kernels.passes.choose`, by a round of some time ago; a lane too young grows older."""
     for lane in range(LANES):
         if lanes[SINCE + lane] < delay:
             lanes[SINCE + lane] += _ONE

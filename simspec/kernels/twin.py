@@ -171,8 +171,9 @@ def play(
         player.play_on(0, length)
         sums[lane] = [player.sums[name] for name in SUMS]
         histogram += player.histogram
-        flips[lane:][:1], wakes[lane:][:1] = player.flips, player.wakes
-        made[lane:][:1], asked[lane:][:1] = player.made, player.asked
+        if policy is not None:
+            flips[lane], wakes[lane] = player.flips, player.wakes
+            made[lane], asked[lane] = player.made, player.asked
     return Tally(kappa, sums, histogram, flips=flips, wakes=wakes, made=made, asked=asked)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, get_origin
+from typing import Annotated, Any, TypeVar, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from simspec.model.errors import ParameterError, did_you_mean, shown
+
+Kind = TypeVar("Kind", bound=BaseModel)
 
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 """A probability, 0 ≤ x ≤ 1."""
@@ -161,6 +163,22 @@ def _first_error(error: ValidationError, model: type[BaseModel], data: dict[str,
 
 def _meaning(name: str, model: type[BaseModel]) -> str:
     return model.model_fields[name].description or f"a value for {name}"
+
+
+def enter(table: dict[str, type[Kind]], model: type[Kind]) -> type[Kind]:
+    """Make a class known by its ``type`` in a registry; another version of the same class takes its place.
+
+    Raises
+    ------
+    ParameterError
+        Another class already bears that ``type``, or the class has none.
+    """
+    name = type_word(model)
+    known = table.get(name)
+    if known is not None and (known.__module__, known.__qualname__) != (model.__module__, model.__qualname__):
+        raise ParameterError("type", f"type = {name!r} is already taken by {known.__module__}.{known.__qualname__}")
+    table[name] = model
+    return model
 
 
 def type_word(model: type[BaseModel]) -> str:

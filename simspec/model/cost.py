@@ -29,7 +29,8 @@ class Cost(Model):
     off : float
         Cost per token when speculation is switched off altogether, > 0.  1 unless the engine's own loop is dearer.
     c_switch : float
-        Paid by a round that asks for another κ than the round before (a graph to load), ≥ 0.  A fixed κ never pays it.
+        Paid by a round that asks for another κ than the round before (a graph to load), ≥ 0; not by the first of a
+        request, unless κ outlives requests.  A fixed κ never pays it.
     c_wake : float
         Paid by a round that drafts in a request whose last round had κ = 0 (the draft model reads what it has missed),
         ≥ 0.

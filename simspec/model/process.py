@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from simspec.model.base import Model, type_word
+from simspec.model.base import Model, enter
 from simspec.model.errors import ParameterError, did_you_mean, shown
 
 KAPPA_LIMIT = 256
@@ -89,8 +89,7 @@ class Processes:
 
     @classmethod
     def add(cls, process: type[Process]) -> type[Process]:
-        cls.table[type_word(process)] = process
-        return process
+        return enter(cls.table, process)
 
     @classmethod
     def load_plugins(cls) -> None:
@@ -128,8 +127,4 @@ def register_process(process: type[Process]) -> type[Process]:
     ParameterError
         Another class already bears that ``type``, or the class has none.
     """
-    name = type_word(process)
-    known = Processes.table.get(name)
-    if known is not None and (known.__module__, known.__qualname__) != (process.__module__, process.__qualname__):
-        raise ParameterError("type", f"type = {name!r} is already taken by {known.__module__}.{known.__qualname__}")
     return Processes.add(process)

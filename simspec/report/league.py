@@ -11,6 +11,7 @@ import numpy as np
 from simspec.model import ParameterError
 from simspec.report.draw import BLUE, INK, ORANGE, SOFT, STYLE, VERMILION, fit, need_matplotlib
 from simspec.run.league_curves import LeagueCurves
+from simspec.run.regret import Floats
 from simspec.run.store import whole
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ FORMATS = (".png", ".svg")
 DPI = 100
 SIZE = (12.0, 5.4)
 """Inches: 1200 by 540 pixels."""
+SPAN = 1000
+"""The last mark over the first one, where regret is drawn per token: before them it is mostly chance."""
 LONGEST_LINE = 62
 """Letters below a title."""
 GREEN, SKY, PINK = "#009E73", "#56B4E9", "#CC79A7"
@@ -92,38 +95,61 @@ def paint(figure: Figure, found: LeagueCurves) -> None:
 
 
 def regrets(axes: Axes, found: LeagueCurves) -> None:
-    """Regret against the best fixed κ with its bands; logarithms, or both signs where adapting wins."""
+    """Regret against the best fixed κ with its bands; per token where adapting may win, so that both signs are seen."""
     curves = found.regrets
-    ahead = any((own.mean[-1] < 0.0) for own in curves.values())
-    lowest = min(float(np.min(own.mean[own.mean > 0.0], initial=1.0)) for own in curves.values())
-    ends = []
-    for name, own in curves.items():
-        colour = COLOURS[name]
-        low, high = own.mean - own.half, own.mean + own.half
-        shown = np.ones(len(own.mean), np.bool_) if ahead else own.mean > 0.0
-        floor = low if ahead else np.maximum(low, lowest / 2)
-        axes.fill_between(own.tokens[shown], floor[shown], high[shown], color=colour, alpha=0.22, linewidth=0)
-        axes.plot(own.tokens[shown], own.mean[shown], color=colour, linewidth=1.8)
-        if shown[-1]:
-            ends.append((float(own.mean[-1]), name))
-    axes.set_xscale("log")
-    if ahead:
-        scale = max(1.0, max(abs(end) for end, _ in ends) / 1000)
-        axes.set_yscale("symlog", linthresh=scale)
-        axes.axhline(0.0, color=INK, linewidth=1.0)
-        axes.text(0.02, 0.03, "below 0: ahead of it", transform=axes.transAxes, fontsize=9.5, color=SOFT)
+    kappa = next(iter(curves.values())).kappa_star
+    if any(own.unit == "requests" or own.mean[-1] < 0.0 for own in curves.values()):
+        title, ends = "Regret per 1,000 tokens,", _regrets_per_token(axes, found)
     else:
-        axes.set_yscale("log")
-        axes.set_ylim(bottom=lowest / 2)
+        title, ends = "Regret", _regrets_so_far(axes, found)
+    axes.set_xscale("log")
     axes.set_xlim(right=max(float(own.tokens[-1]) for own in curves.values()))
     axes.grid(True, which="major", axis="both")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: f"{value:,.10g}".replace("-", "−"))
         axis.set_minor_formatter("")
     _label_ends(axes, ends)
-    kappa = next(iter(curves.values())).kappa_star
     axes.set_xlabel("tokens of one lane")
-    _title(axes, f"Regret against the best fixed κ = {kappa}", f"plain target steps; {found.says}")
+    _title(axes, f"{title} against the best fixed κ = {kappa}", f"plain target steps; {found.says}")
+
+
+def _regrets_so_far(axes: Axes, found: LeagueCurves) -> list[tuple[float, str]]:
+    """Where nobody wins: all that was lost, on logarithms, whose slope says how it grows; the ends of the lines."""
+    curves = found.regrets
+    lowest = min(float(np.min(own.mean[own.mean > 0.0], initial=1.0)) for own in curves.values())
+    ends = []
+    for name, own in curves.items():
+        shown = own.mean > 0.0
+        low = np.maximum(own.mean - own.half, lowest / 2)
+        _line(axes, name, own.tokens[shown], own.mean[shown], low[shown], (own.mean + own.half)[shown])
+        if shown[-1]:
+            ends.append((float(own.mean[-1]), name))
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=lowest / 2)
+    return ends
+
+
+def _regrets_per_token(axes: Axes, found: LeagueCurves) -> list[tuple[float, str]]:
+    """Where adapting may win: losses and gains grow alike, so per 1,000 tokens; the ends of lines."""
+    ends, seen = [(0.0, "best fixed κ")], [0.0]
+    for name, own in found.regrets.items():
+        shown = own.marks >= own.marks[-1] / SPAN
+        mean, half = (1000 * each[shown] / own.tokens[shown] for each in (own.mean, own.half))
+        _line(axes, name, own.tokens[shown], mean, mean - half, mean + half)
+        ends.append((float(mean[-1]), name))
+        seen += [*mean, mean[-1] - half[-1], mean[-1] + half[-1]]
+    # Early bands may be wider than all lines lie apart, so they are cut; what the sign means takes room below.
+    low, high = min(seen), max(seen)
+    axes.set_ylim(low - 0.13 * (high - low or 1.0), high + 0.05 * (high - low or 1.0))
+    axes.axhline(0.0, color=INK, linewidth=1.0, linestyle=(0, (4, 3)))
+    axes.text(0.02, 0.03, "below 0: ahead of it", transform=axes.transAxes, fontsize=9.5, color=SOFT)
+    return ends
+
+
+def _line(axes: Axes, name: str, at: Floats, mean: Floats, low: Floats, high: Floats) -> None:
+    """One controller and its band."""
+    axes.fill_between(at, low, high, color=COLOURS[name], alpha=0.22, linewidth=0)
+    axes.plot(at, mean, color=COLOURS[name], linewidth=1.8)
 
 
 def paths(axes: Axes, found: LeagueCurves) -> None:
@@ -131,9 +157,7 @@ def paths(axes: Axes, found: LeagueCurves) -> None:
     ends = []
     for name, own in found.paths.items():
         middle = own.starts + np.diff(own.starts, append=found.drift.n_tokens) / 2
-        colour = COLOURS[name]
-        axes.fill_between(middle, own.mean - own.half, own.mean + own.half, color=colour, alpha=0.25, linewidth=0)
-        axes.plot(middle, own.mean, color=colour, linewidth=1.8)
+        _line(axes, name, middle, own.mean, own.mean - own.half, own.mean + own.half)
         ends.append((float(own.mean[-2:].mean()), name))
     inner = max(1, len(found.plan) - int(found.plan.max()))  # the last drafts are cut to what is needed
     axes.plot(np.arange(inner), found.plan[:inner], color=INK, linewidth=1.4)
@@ -144,7 +168,8 @@ def paths(axes: Axes, found: LeagueCurves) -> None:
     axes.set_xlabel("output position")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
     _label_ends(axes, ends)
-    _title(axes, "Mean κ along the output", found.says_drift)
+    where = "a fixed example (not yours)" if found.example else "the output"
+    _title(axes, f"Mean κ along {where}", found.says_drift)
 
 
 def _title(axes: Axes, title: str, below: str) -> None:

@@ -17,7 +17,7 @@ from simspec.run.comparators import FIXED, best_fixed
 from simspec.run.contenders import contenders
 from simspec.run.league_stage import Place, Stage
 from simspec.run.progress import Progress
-from simspec.run.regret import check_alone
+from simspec.run.regret import check_alone, check_asked
 from simspec.run.surroundings import PERIODS, Surrounding, by_turns, surroundings
 
 LONGEST = 8
@@ -73,7 +73,7 @@ def league(
         Prices of the rounds, known to the controllers that read prices, and of changes of κ, of which they do not
         know; default c_d = .1.
     windows : int
-        Rounds of each controller in each of the surroundings.
+        Rounds of each controller in each of the surroundings; whole requests, so often more are played.
     seed : int
         All controllers of one surrounding meet the same random words.
     level : float
@@ -130,10 +130,7 @@ def _check(windows: int, seed: int, level: float, longest: int) -> None:
     if not 1 <= windows <= WINDOWS_LIMIT:
         allowed = f"allowed: 1 ≤ windows ≤ {WINDOWS_LIMIT}"
         raise ParameterError("windows", f"windows = {windows} is out of range; {allowed}")
-    if not 0 <= seed < 2**64 - 1:
-        raise ParameterError("seed", f"seed = {seed} is out of range; allowed: 0 ≤ seed < 2⁶⁴ − 1")
-    if not 0.0 < level < 1.0:
-        raise ParameterError("level", f"level = {level:g} is out of range; allowed: 0 < level < 1")
+    check_asked(None, seed, level)
     if not 1 <= longest <= LONGEST_LIMIT:
         raise ParameterError("longest", f"longest = {longest} is out of range; allowed: 1 ≤ longest ≤ {LONGEST_LIMIT}")
 

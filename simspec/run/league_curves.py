@@ -9,6 +9,7 @@ import numpy as np
 
 from simspec import theory
 from simspec.model import Cost, Drift, Process, Trace
+from simspec.model.serving import NORMAL, Serving
 from simspec.run.contenders import contenders
 from simspec.run.progress import Progress
 from simspec.run.regret import RegretCurve, regret
@@ -39,6 +40,8 @@ class LeagueCurves:
         The best κ by output position, for rates that are known.
     fixed : int
         The best fixed κ of the drift.
+    example : bool
+        Whether the drift is another process than the one that was asked for.
     """
 
     says: str
@@ -48,11 +51,20 @@ class LeagueCurves:
     paths: Mapping[str, Trajectory]
     plan: np.ndarray
     fixed: int
+    example: bool
+
+    def records(self) -> list[dict[str, object]]:
+        """The regret curves: one plain dictionary per controller and comparator."""
+        return [
+            {"controller": name, "unit": own.unit, "marks": own.marks.tolist(), "tokens": own.tokens.tolist(),
+             "against": against, "mean": other.mean.tolist(), "half": other.half.tolist()}
+            for name, own in self.regrets.items() for against, other in own.against.items()
+        ]  # fmt: skip
 
 
 def league_curves(
     cost: Cost, process: Process | None = None, says: str = "", longest: int = 8, seed: int = 1, level: float = 0.95,
-    progress: Progress | None = None, rounds: int | None = None,
+    progress: Progress | None = None, rounds: int | None = None, serving: Serving = NORMAL,
 ) -> LeagueCurves:  # fmt: skip
     """Regret over time in one of the surroundings, and κ along a drift.
 
@@ -70,6 +82,8 @@ def league_curves(
         Told what is being done.
     rounds : int, optional
         Rounds of a lane, where they have no end; default 100,000.
+    serving : Serving
+        Under which conditions controllers run.
 
     Examples
     --------
@@ -80,6 +94,7 @@ def league_curves(
     """
     known = surroundings()
     usual, falls = known["α .7"], known["falls"]
+    example = process is not None and not isinstance(process, Drift)
     if process is None:
         process, says = usual.process, "independent drafts, α = .7"
     drift, says_drift = (process, says) if isinstance(process, Drift) else (falls.process, falls.says)
@@ -91,13 +106,13 @@ def league_curves(
     for name in FEW:
         if progress is not None:
             progress.say(f"regret of {name}")
-        regrets[name] = regret(process, own[name], cost, marks, seed=seed, level=level)
+        regrets[name] = regret(process, own[name], cost, marks, seed=seed, level=level, serving=serving)
     for name in ALONG:
-        paths[name] = trajectory(drift, own[name], cost, stretch=STRETCH, seed=seed, level=level)
+        paths[name] = trajectory(drift, own[name], cost, stretch=STRETCH, seed=seed, level=level, serving=serving)
     free = cost.without_changes()
     plan = theory.optimal_plan(drift, free, longest).kappas
     fixed = theory.optimum(drift, free, longest).kappa_star
-    return LeagueCurves(says or str(process), says_drift or str(drift), regrets, drift, paths, plan, fixed)
+    return LeagueCurves(says or str(process), says_drift or str(drift), regrets, drift, paths, plan, fixed, example)
 
 
 def _marks(process: Process, rounds: int) -> list[int]:

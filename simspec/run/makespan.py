@@ -19,6 +19,7 @@ from simspec.model import KAPPA_LIMIT, BetaMixture, Cost, DiscreteMixture, Drift
 from simspec.model.policies import Fixed, Policy
 from simspec.run.engine import Job, form_of, players
 from simspec.run.plans import steering
+from simspec.run.regret import check_asked
 from simspec.stats.intervals import ratio, student
 from simspec.text import table
 
@@ -104,6 +105,7 @@ def makespan(
     """
     tokens = _tokens(process)
     _check(batches, chunks, kappa)
+    check_asked(policy, seed, level)
     chosen = Fixed() if policy is None else policy.told((cost,))
     simulation, longest = Simulation(process, policy=chosen), kappa if policy is None else chosen.longest
     simulation.check((longest,), [cost])

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from simspec import theory
 from simspec.kernels.words import LANES
 from simspec.model import Cost, ParameterError, Process, Simulation, Trace
-from simspec.model.policies import Fixed, Policy, Schedule
+from simspec.model.policies import Policy, Schedule
 from simspec.model.serving import NORMAL, Serving
 from simspec.run.comparators import FIXED, Comparator, comparators
 from simspec.run.engine import Job, players
@@ -64,7 +64,7 @@ class RegretCurve:
     against : dict of str to Against
         ``"fixed"``: the best fixed κ; ``"schedule"``: the best plan by output position; ``"oracle"``: who knows the
         rate of each request or window; ``"foresight"``: who knows what the coming round accepts.  The latter three
-        where they have a meaning.
+        where they have a meaning; none drafts longer than the policy may.
     level : float
         Confidence level of the bands.
     """
@@ -188,7 +188,8 @@ def regret(
     Raises
     ------
     ParameterError
-        The marks do not ascend, no policy can play the process, or requests are served in batches.
+        The marks do not ascend, a number is out of range, no policy can play the process, or requests are served in
+        batches.
 
     Examples
     --------
@@ -207,8 +208,9 @@ def regret(
     True
     """
     at = _checked(marks)
-    if isinstance(policy, Fixed):
-        raise ParameterError("policy", 'policy fixed names no κ; allowed: {"type": "schedule", "kappas": [4]}')
+    check_asked(policy, seed, level)
+    if chunks < 1:
+        raise ParameterError("chunks", f"chunks = {chunks} is out of range; allowed: chunks ≥ 1")
     policy = policy.told((cost,))
     check_alone(serving)
     Simulation(process, policy=policy, serving=serving).check((policy.longest,), [cost])
@@ -250,6 +252,18 @@ class _Played:
 
     def loss(self, speed: float) -> Floats:
         return self.cost - self.tokens / speed
+
+
+def check_asked(policy: Policy | None, seed: int, level: float) -> None:
+    """Raise `ParameterError` for a policy that never changes κ, or a number out of range."""
+    if policy is not None and not policy.adapts:
+        raise ParameterError(
+            "policy", f'policy {policy.type} names no κ; allowed: {{"type": "schedule", "kappas": [4]}}'
+        )
+    if not 0 <= seed < 2**64 - 1:
+        raise ParameterError("seed", f"seed = {seed} is out of range; allowed: 0 ≤ seed < 2⁶⁴ − 1")
+    if not 0.0 < level < 1.0:
+        raise ParameterError("level", f"level = {level:g} is out of range; allowed: 0 < level < 1")
 
 
 def check_alone(serving: Serving) -> None:

@@ -10,8 +10,10 @@ import numpy.typing as npt
 from simspec.kernels.words import LANES
 from simspec.model import Cost, Drift, ParameterError, Process, Simulation
 from simspec.model.policies import Policy
+from simspec.model.serving import NORMAL, Serving
 from simspec.run.engine import Job, form_of, players
 from simspec.run.plans import steering
+from simspec.run.regret import check_alone, check_asked
 from simspec.stats.intervals import quantiles, student
 from simspec.text import table
 
@@ -105,6 +107,7 @@ def trajectory(
     chunks: int = 16,
     seed: int = 1,
     level: float = 0.95,
+    serving: Serving = NORMAL,
 ) -> Trajectory:
     """Mean κ by output position under a policy, and what rounds cost per token there.
 
@@ -124,6 +127,8 @@ def trajectory(
         As everywhere.
     level : float
         Confidence level of the intervals.
+    serving : Serving
+        Under which conditions the policy runs; a batch of one.
 
     Returns
     -------
@@ -150,11 +155,13 @@ def trajectory(
     for key, value, least in (("stretch", stretch, 1), ("chunks", chunks, 2)):
         if value < least:
             raise ParameterError(key, f"{key} = {value} is out of range; allowed: {key} ≥ {least}")
+    check_asked(policy, seed, level)
+    check_alone(serving)
     policy = policy.told((cost,))
-    simulation = Simulation(process, policy=policy)
+    simulation = Simulation(process, policy=policy, serving=serving)
     simulation.check((policy.longest,), [cost])
     job = Job(simulation, (policy.longest,), 1, seed)
-    rows, (steer, first) = form_of(process, policy.longest), steering(process, policy)
+    rows, (steer, first) = form_of(process, policy.longest), steering(process, policy, serving)
     bins, width = -(-process.n_tokens // stretch), policy.longest + 1
     seen = np.zeros((chunks, bins, width, width))
     for chunk in range(chunks):

@@ -38,7 +38,7 @@ def settled_estimate(pmf_accepted: npt.ArrayLike, smoothing: float = 0.85, of: s
 
     References
     ----------
-    The article's equation (17), section 5.2, does not say what is averaged; docs/control.md.
+    The article's equation (17), section 5.2, does not say what is averaged; docs/rules.md.
 
     Examples
     --------

@@ -263,3 +263,48 @@ def test_tensorrt_iterations(tmp_path, capsys):
     assert [run["kappa"] for run in said["kappa_from"]] == [3.0, 5.0]
     assert main(["drift", str(file), "--draft-cost", "0.1"]) == 0
     assert "κ cannot be weighed" in words(capsys)
+
+
+def lines_by_turns(folder, rates):
+    """80 vLLM lines of 300 rounds at κ = 5, whose rate takes turns every five lines."""
+    rng, lines = np.random.default_rng(5), []
+    for i in range(80):
+        accepted = np.minimum(rng.geometric(1.0 - rates[i // 5 % 2], 300) - 1, 5)
+        lines.append(vllm_current(Truth(tuple(np.bincount(accepted, minlength=6).tolist()))))
+    file = folder / "turns.log"
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+def test_a_rate_that_goes_up_and_down_is_not_called_steady(tmp_path, capsys):
+    file = lines_by_turns(tmp_path, (0.85, 0.45))
+    assert main(["drift", str(file)]) == 0
+    out = words(capsys)
+    assert "acceptance does not change along the log as far as 24,000 rounds tell" in out
+    assert "But acceptance goes up and down within stretches shorter than what can be placed (stretches" in out
+    assert "of about 600 rounds and more vary" in out
+    assert "independent verdicts would): no proof of a steady rate" in out
+    assert simspec.drift(file).to_dict()["notes"][0].startswith("But acceptance goes up and down")
+
+
+def test_a_steady_rate_is_not_doubted(tmp_path, capsys):
+    assert main(["drift", str(lines_by_turns(tmp_path, (0.7, 0.7)))]) == 0
+    out = words(capsys)
+    assert "acceptance does not change" in out
+    assert "no proof" not in out
+
+
+@pytest.mark.parametrize("seed", ["-1", str(2**64)])
+def test_a_seed_out_of_range_is_refused_without_costs_too(seed, tmp_path, capsys):
+    assert main(["drift", str(table(tmp_path, np.full(400, 0.7))), "--seed", seed]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"simspec drift: seed = {seed} is out of range; allowed: 0 ≤ seed < 2⁶⁴"
+    )
+
+
+def test_one_file_twice_is_named(tmp_path, monkeypatch, capsys):
+    file = table(tmp_path, np.full(400, 0.7), name="a.csv")
+    monkeypatch.chdir(tmp_path)
+    for again, told in (("a.csv", "a.csv is given twice"), (str(file), f"a.csv and {file} are one file")):
+        assert main(["drift", "a.csv", again]) == 2
+        assert told in capsys.readouterr().err.splitlines()[-1]

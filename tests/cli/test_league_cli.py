@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from simspec.advice import own_league
-from simspec.advice.own_league import INDEPENDENT, ONE_FIGURE, STILL
+from simspec.advice.own_league import INDEPENDENT, ONE_FIGURE, STILL, WEIGHED
 from simspec.cli.main import main
+from simspec.evidence.observed import Observed
 
 QUICK = ["--windows", "4000", "--quiet"]
 
@@ -46,6 +47,7 @@ def test_a_log_whose_requests_differ_rewards_adapting(mixed, capsys):
     exact = [place for place in found["places"] if place["exact"]]
     assert [(place["controller"], place["mean_drafted"]) for place in exact] == [("knows the rate", None)]
     assert "NaN" not in json.dumps(found)
+    assert "curves" not in found
 
 
 @pytest.mark.parametrize(
@@ -205,3 +207,16 @@ def test_a_file_that_is_no_log(tmp_path, capsys):
     path.write_text("rubbish\n")
     assert main(["league", *QUICK, str(path)]) == 2
     assert "unknown shape" in capsys.readouterr().err
+
+
+def test_how_log_lines_weigh_is_said_where_recommend_weighs_them_otherwise():
+    rng, lines = np.random.default_rng(5), []
+    for i in range(40):
+        accepted = np.minimum(rng.geometric(0.15 if i // 5 % 2 else 0.55, 100) - 1, 5)
+        lines.append((5, 100, [int((accepted >= j).sum()) for j in range(1, 6)]))
+    said = WEIGHED.format(unit="log line")
+    found = own_league.of_source(Observed.of_counts(lines, "log line"))
+    assert said in found.notes
+    asked = own_league.of_source(Observed.of_counts(lines, "request"))
+    assert not any("recommend" in note for note in asked.notes)
+    assert [own.process.unit for own in asked.where.values()] == [own.process.unit for own in found.where.values()]

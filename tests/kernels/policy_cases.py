@@ -24,7 +24,7 @@ CASES = {
     "heuristic": Heuristic(**BOUNDS),
     "heuristic kept": Heuristic(**BOUNDS, keeps=True),
     "schedule": Schedule(kappas=(7, 0, 3, 1, 4)),
-    "batch table": BatchTable(table=((1, 4, 5), (5, 8, 2)), batches=(30, 8, 6, 3, 1)),
+    "batch table": BatchTable(table=((1, 4, 5), (5, 8, 2), (9, 64, 0)), batches=(30, 8, 6, 3, 1)),
     "article": Rolling(**BOUNDS, rule="article", cost=CODED, guard=0.25),
     "article once": Rolling(**BOUNDS, rule="article", cost=CODED, guard=0.25, degrade="once", keeps=True),
     "corrected": Rolling(**BOUNDS, cost=COST),

@@ -10,6 +10,8 @@ from test_policy_histories import ALARM, CHUNKS, COST, misfit
 import simspec
 from simspec import theory
 from simspec.kernels import play, twin
+from simspec.kernels.lower_foresight import foreseen_lengths, foreseen_speed
+from simspec.kernels.lower_policies import prices as prices_of
 from simspec.kernels.lower_steered import steered_form
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import Cost, DiscreteMixture, Drift, Iid, Markov, ParameterError, Survival
@@ -144,3 +146,18 @@ def test_it_runs_on_a_dense_trace_and_beats_the_best_plan():
     assert Foresight(cost=Cost(draft_table=(0.0, 0.5, 0.2)), highest=2).rejects
     known, planned = (simspec.simulate(falls, {"c_d": 0.1}, policy=p, windows=40_000) for p in ("foresight", "optimal"))
     assert known.to_pandas()["speedup"][0] > planned.to_pandas()["speedup"][0] + 0.3
+
+
+def test_a_longer_draft_that_is_cheaper_pays_for_its_rejection():
+    """1, 1.5 and 1.2 for 0 to 2 drafts, .4 more after a rejection: of a run of 1 one draft leaves .5, two .4."""
+    prices = np.array([1.0, 1.5, 1.2, 1.4, 1.9, 1.6])
+    assert foreseen_lengths(2, 0, prices, 1.0).tolist() == [0, 1, 2]
+
+
+def test_classes_of_requests_count_by_their_shares():
+    """The mean law of a run over requests is that of windows with the same weights."""
+    cost, keys = Cost(c_d=0.12, c_v=0.02, c_r=0.1), {"alphas": (0.95, 0.2), "weights": (0.2, 0.8)}
+    policy = Foresight(highest=8, cost=cost)
+    requests = DiscreteMixture(**keys, weights_of="requests", request_tokens=40)
+    exact = theory.foresight(DiscreteMixture(**keys), cost, 8).speedup
+    assert foreseen_speed(steered_form(requests, 8), policy, prices_of(policy)) == pytest.approx(exact, rel=1e-5)

@@ -9,7 +9,7 @@ from simspec.kernels import lower, play, policy_twin, twin
 from simspec.kernels.forms import Drawn, FreshRow, Steps
 from simspec.kernels.lower_policies import policy_form
 from simspec.kernels.lower_steered import OFF_LIMIT, steered, steered_form
-from simspec.kernels.words import LANES, row_word, stream_keys
+from simspec.kernels.words import LANES, policy_word, row_word, stream_keys
 from simspec.model import GaussianCopulaAr1, Hmm, Iid, Markov, ParameterError, TokenChain
 from simspec.model.policies import Schedule
 from simspec.run.layout import Layout
@@ -99,6 +99,25 @@ def test_words_of_rows_are_addressed():
         assert int(row_word(KEYS, lane, number)) == policy_twin.row_word(KEYS, lane, number)
     assert len({policy_twin.row_word(KEYS, lane, number) for lane in range(70) for number in range(70)}) == 4900
     assert policy_twin.row_word(KEYS, 3, 5) != policy_twin.policy_word(KEYS, 3, 5)
+
+
+def test_the_word_of_a_row_is_not_that_of_a_policy():
+    """Or a random policy would know where the hidden state goes."""
+    for lane, number in ((0, 0), (5, 3), (LANES, 17)):
+        assert row_word(KEYS, lane, number) != policy_word(KEYS, lane, number)
+
+
+@pytest.mark.parametrize("players", [play, twin])
+def test_a_round_without_drafts_leaves_the_state_where_it_is(players):
+    """Two states by turns, one accepts and one rejects: after κ = 0 the second round finds what the first would."""
+    form = steered_form(Hmm(P=((0.0, 1.0), (1.0, 0.0)), alphas=(1.0, 0.0), start="carry"), 1)
+    found = []
+    for kappas in ((1,), (0, 1)):
+        steer, first = policy_form(Schedule(kappas=kappas))
+        found.append(players.steered_rounds(form, KEYS, 0, LANES, 2, first, steer)[2])
+    assert (found[1][0] == 0).all()
+    assert (found[1][1] == found[0][0]).all()
+    assert 0 < found[0][0].sum() < LANES
 
 
 def test_what_has_a_law_when_it_starts_is_left_alone():

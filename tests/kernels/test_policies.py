@@ -174,6 +174,18 @@ def test_flips_are_counted_by_hand():
         ({"type": "batch_table", "batches": [1], "draft_len_schedule": {"0": 2}}, "has the key '0'"),
         ({"type": "batch_table", "batches": [1], "draft_len_schedule": {"four": 2}}, "allowed: a table of"),
         ({"type": "batch_table", "batches": [1], "draft_len_schedule": {"4": -1}}, "draft_len_schedule drafts -1"),
+        (
+            {"type": "batch_table", "batches": [1], "table": [[2, 8, 3]]},
+            "table begins at a batch of 2",
+        ),
+        (
+            {"type": "batch_table", "batches": [1], "table": [[1, 8, 3], [8, 9, 2]]},
+            "from 8 to 9 behind a range",
+        ),
+        (
+            {"type": "batch_table", "batches": [1], "table": [[1, 4, 3], [9, 6, 2]]},
+            "from 9 to 6; allowed",
+        ),
         ({"type": "optimal", "first": 3}, 'unknown key "first"'),
         ({}, "type is missing"),
         ({"type": "schedule", "kappas": 4}, "kappas = 4 is not a list; allowed: κ by tokens out"),

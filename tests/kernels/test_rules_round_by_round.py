@@ -12,7 +12,9 @@ from policy_cases import COST
 
 from simspec.kernels.bandit_twin import ByWeight
 from simspec.kernels.lower_policies import policy_form, rolling_table
+from simspec.kernels.policies import RULES
 from simspec.kernels.policy_twin import RULE_TWINS
+from simspec.kernels.words import LANES
 from simspec.model.policies import Exp3, Gate, Goodput, Rolling, Steps, Ucb
 
 ROUNDS = 600
@@ -81,7 +83,7 @@ class Slot:
 STEPS = {
     "as released": Steps(),
     "may rest": Steps(candidates=(0, 1, 3, 6), first=3, warm_up=3, interval=2, down=0.0, up=0.2),
-    "begins off": Steps(candidates=(0, 2, 4), first=0, warm_up=4, interval=3, weight=0.4),
+    "begins off": Steps(candidates=(0, 2, 4), first=0, warm_up=4, interval=3, weight=0.1),
     "below a ceiling": Steps(candidates=(1, 2, 4, 7), warm_up=1, interval=4, ceiling=1.2, weight=0.5),
 }
 
@@ -221,6 +223,24 @@ def test_after_its_trial_a_gate_is_judged_by_whole_stretches_again():
         kappa = twin.after(kappa, kappa, kappa, min(accepted, kappa), 0)
         seen.append(kappa)
     assert seen == [2, 2, 0, 0, 2, 2, 2, 2, 0]
+
+
+@pytest.mark.parametrize("of", ["stretch", "share"])
+def test_late_news_of_a_closed_gate_are_no_rounds_of_its_trial(of):
+    """Opened again, it is told of rounds in which it was closed; its trial of three rounds begins with its own news."""
+    policy = Gate(first=2, highest=2, of=of, rounds=3, least=0.5, probe=2, trial=3)
+    form, _ = policy_form(policy)
+    twin, seen = RULE_TWINS[form.rule](form.figures.tolist(), form.initial.tolist()), []
+    told = [(2, 0)] * 5 + [(0, 0)] * 4 + [(2, 0)] * 3 + [(0, 0)] * 2
+    kappa = np.full(LANES, 2, np.int32)
+    memory = np.repeat(form.initial[:, None], LANES, axis=1)
+    for asked, accepted in told:
+        news = [np.full(LANES, own, np.int32) for own in (asked, asked, accepted, accepted == asked)]
+        before = int(kappa[0])
+        RULES[form.rule](kappa, *news, memory, form.figures, np.zeros(LANES, np.uint64))
+        assert int(kappa[0]) == twin.after(before, asked, asked, accepted, 0)
+        seen.append(int(kappa[0]))
+    assert seen == [2, 2, 0, 0, 0, 0, 2, 2, 2, 2, 2, 0, 0, 2]
 
 
 def test_rates_by_depth_are_looked_at_now_and_then():

@@ -1,4 +1,4 @@
-"""What does it cost, and what does it save, to try a closed gate again?  The figures of docs/control.md."""
+"""What does it cost, and what does it save, to try a closed gate again?  The figures of docs/rules.md."""
 
 import pytest
 

@@ -96,8 +96,14 @@ def test_a_schedule_of_draft_lengths_by_batch():
     batches = tuple(range(1, 40))
     own = BatchTable(draft_len_schedule=schedule, batches=batches)
     keys = sorted(schedule)
-    assert own.kappas == tuple(next((schedule[key] for key in keys if key >= batch), 0) for batch in batches)
-    assert own == BatchTable(table=((1, 4, 4), (5, 8, 2), (9, 32, 1)), batches=batches)
+    assert own.plan() == tuple(next((schedule[key] for key in keys if key >= batch), 0) for batch in batches)
+    assert own == BatchTable(table=((1, 4, 4), (5, 8, 2), (9, 32, 1), (33, 2**31 - 1, 0)), batches=batches)
+
+
+def test_a_batch_between_two_ranges_keeps_the_kappa_of_the_first():
+    """As vLLM looks it up; behind the last range too."""
+    table = [[8, 16, 2], [1, 4, 5]]
+    assert BatchTable(table=table, batches=[1, 4, 6, 8, 16, 20]).plan() == (5, 5, 5, 2, 2, 2)
 
 
 def test_a_schedule_of_draft_lengths_in_a_file(tmp_path):
@@ -116,7 +122,7 @@ def test_a_schedule_of_draft_lengths_in_a_file(tmp_path):
     """
     (tmp_path / "batches.toml").write_text(text)
     ((simulation, _),) = Scenario.from_toml(tmp_path / "batches.toml").simulations()
-    assert simulation.policy.kappas == (0, 0, 2, 4)
+    assert simulation.policy.plan() == (0, 0, 2, 4)
 
 
 def test_plans_of_a_dense_trace_with_chosen_rows():

@@ -263,6 +263,22 @@ def test_a_lane_that_fails_is_named_even_if_the_policy_knows_its_number(process,
     assert ("news of 2 rounds ago" in told) == (delay > 0)
 
 
+@pytest.mark.parametrize(
+    ("own", "told"),
+    [
+        ({"choose": staticmethod(Plain.choose)}, "has no type"),
+        ({"type": "mine"}, "has no choose"),
+        ({"type": "heuristic", "choose": staticmethod(Plain.choose)}, "already taken"),
+    ],
+)
+def test_a_policy_that_cannot_be_registered_leaves_no_trace(own, told):
+    known = dict(Policies.table)
+    kind = type("Odd", (simspec.OwnPolicy,), {**own, "__annotations__": {key: str for key in own if key == "type"}})
+    with pytest.raises(simspec.ParameterError, match=told):
+        simspec.register_policy(kind)
+    assert Policies.table == known
+
+
 def _reads_a_row_that_is_not_there(kappa, accepted, full, state):
     for lane in range(kappa.size):
         kappa[lane] = 2 + int(state[7, lane] > 0.0)

@@ -310,6 +310,17 @@ def test_what_regret_refuses(process, marks, key):
     assert error.value.key == key
 
 
+@pytest.mark.parametrize(
+    ("wrong", "key"),
+    [({"marks": [10.5]}, "marks"), ({"marks": "abc"}, "marks"), ({"policy": Fixed()}, "policy"), ({"seed": -1}, "seed"),
+     ({"chunks": 0}, "chunks"), ({"level": 2.0}, "level")],
+)  # fmt: skip
+def test_arguments_of_regret_that_mean_nothing_are_named(wrong, key):
+    with pytest.raises(ParameterError) as error:
+        regret(**{"process": Iid(alpha=0.7), "policy": Rolling(), "cost": COST, "marks": [10]} | wrong)
+    assert error.value.key == key
+
+
 def test_the_intervals_of_regret_and_of_its_slope_cover_them():
     """200 seeds: at 95% fewer than 167 hits have a probability of 1e-9; half the width hits some 135 times."""
     curves = [regret(Iid(alpha=0.7), Rolling(highest=8), COST, [10, 100], seed=seed) for seed in range(200)]

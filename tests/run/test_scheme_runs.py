@@ -124,7 +124,7 @@ def test_threads_change_no_byte(dataset, tmp_path):
 
 def test_the_table_names_schemes(dataset):
     text = read(dataset.path).summary()
-    for said in ("system", "tree misses=0.4,0.2", "stop theta=0.5", "ahead pre_verify=True", "wasted", "p99 round"):
+    for said in ("system", "tree misses=0.4,0.2", "stop theta=0.5", "ahead pre_verify=true", "wasted", "p99 round"):
         assert said in text
 
 

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
+import simspec
 from simspec import theory
 from simspec.kernels import lower, play, twin
 from simspec.kernels.lower_policies import policy_form
 from simspec.kernels.words import stream_keys
 from simspec.model import Cost, Drift, Iid, ParameterError
 from simspec.model.policies import Exp3, Heuristic, Rolling, Schedule
+from simspec.model.serving import Serving
 from simspec.run.trajectory import trajectory
 
 COST = Cost(c_d=0.1)
@@ -22,10 +24,11 @@ def heuristic(rounds):
     return kappa
 
 
-def test_mean_kappa_by_position_is_exact():
+@pytest.mark.parametrize("serving", [Serving(), Serving(delay=2)])
+def test_mean_kappa_by_position_is_exact(serving):
     """Twelve tokens, all histories listed; six errors of 128 chunks at each of four stretches: 4e-9 together."""
     short = Drift(alpha_start=0.9, alpha_end=0.4, tokens=12)
-    law = theory.enumerate_policy(short, heuristic, COST)
+    law = theory.enumerate_policy(short, heuristic, COST, serving=serving)
     rounds, drafts, squares = np.zeros((3, 4))
     for chance, history in law.endings:
         position = 0
@@ -34,11 +37,11 @@ def test_mean_kappa_by_position_is_exact():
             drafts[position // 3] += chance * drafted
             squares[position // 3] += chance * drafted**2
             position += accepted + 1
-    found = trajectory(short, Heuristic(first=3, highest=7), COST, stretch=3, chunks=128)
+    found = trajectory(short, Heuristic(first=3, highest=7), COST, stretch=3, chunks=128, serving=serving)
     assert (np.abs(found.mean - drafts / rounds) < 6 * found.half / 1.96 + 1e-12).all()
     assert found.half.max() < 0.05
     assert found.spread == pytest.approx(np.sqrt(squares / rounds - (drafts / rounds) ** 2), abs=0.05)
-    wrong = trajectory(short, Heuristic(first=3, highest=7, up=1), COST, stretch=3, chunks=128)
+    wrong = trajectory(short, Heuristic(first=3, highest=7, up=1), COST, stretch=3, chunks=128, serving=serving)
     assert (np.abs(wrong.mean - drafts / rounds) > 6 * wrong.half / 1.96).any()
 
 
@@ -88,8 +91,24 @@ def test_cost_per_token_of_rounds_by_hand():
 
 
 @pytest.mark.parametrize(
-    ("keys", "told"), [({"process": Iid(alpha=0.5)}, "drift"), ({"stretch": 0}, "stretch"), ({"chunks": 1}, "chunks")]
+    ("keys", "told"),
+    [
+        ({"process": Iid(alpha=0.5)}, "drift"),
+        ({"stretch": 0}, "stretch"),
+        ({"chunks": 1}, "chunks"),
+        ({"level": 0.0}, "level"),
+    ],
 )
 def test_what_is_refused(keys, told):
     with pytest.raises(ParameterError, match=told):
         trajectory(**{"process": JUMP, "policy": Heuristic(), "cost": COST} | keys)
+
+
+def test_the_public_face_passes_on_how_a_policy_is_served():
+    asked = {"type": "drift", "alpha_start": 0.9, "alpha_end": 0.4, "tokens": 64}, {"type": "heuristic"}, {"c_d": 0.1}
+    late, soon = (simspec.trajectory(*asked, chunks=2, serving=serving) for serving in ({"delay": 3}, None))
+    inner = trajectory(simspec.Drift(**asked[0]), Heuristic(), COST, chunks=2, serving=Serving(delay=3))
+    assert (late.mean == inner.mean).all()
+    assert (late.mean != soon.mean).any()
+    with pytest.raises(ParameterError, match="batch = 4 is not priced here"):
+        simspec.trajectory(*asked, serving={"batch": 4})

@@ -139,6 +139,8 @@ def drift(
     chosen = detector_named(detector)
     if not 0.5 <= level < 1.0:
         raise ParameterError("level", f"level = {level} is out of range; allowed: 0.5 ≤ level < 1")
+    if not 0 <= seed < 2**64:
+        raise ParameterError("seed", f"seed = {seed} is out of range; allowed: 0 ≤ seed < 2⁶⁴")
     grid = _costs(costs)
     source = _source(files, Options(level=level, **options))
     course, part_of = _course(source)
@@ -157,6 +159,14 @@ def drift(
 def _source(files: tuple[str | Path, ...], options: Options) -> Source:
     if not files:
         raise ParameterError("files", "no log given; allowed: a log, or pieces of one")
+    seen: dict[Path, str | Path] = {}
+    for file in files:
+        place = Path(file).resolve()
+        before = seen.get(place)
+        seen[place] = file
+        if before is not None:
+            named = f"{file}" if str(before) == str(file) else f"{before} and {file} are one file, which"
+            raise ParameterError("files", f"{named} is given twice; allowed: each piece of a log once, oldest first")
     sources = read_one(files, options)
     if len(sources) != 1:
         names = ", ".join(f"{', '.join(own.files)} ({own.shape})" for own in sources[:8])

@@ -6,7 +6,7 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simspec.advice.drift.text import line, notes, rate
+from simspec.advice.drift.text import line, notes, rate, unsteady
 from simspec.advice.drift.worth import Worth
 from simspec.evidence.changes.course import ROUND
 from simspec.evidence.changes.stretches import kappa_runs
@@ -47,7 +47,7 @@ def to_dict(own: DriftAnswer) -> dict[str, Any]:
         "stretches": [_stretch(own, i) for i in range(len(own.stretches))],
         "worth": {**vars(own.worth), "gain": own.worth.gain} if isinstance(own.worth, Worth) else None,
         "reasons": {"worth": own.worth} if isinstance(own.worth, str) else {},
-        "notes": notes(own),
+        "notes": [*unsteady(own), *notes(own)],
     }
 
 

@@ -9,6 +9,7 @@ from simspec.advice.drift.worth import MOST, Worth
 from simspec.evidence.changes.course import ROUND
 from simspec.evidence.changes.detect import DETECTORS, Change
 from simspec.evidence.changes.stretches import Stretch, kappa_runs
+from simspec.evidence.observed import REQUEST
 from simspec.evidence.source import WARNINGS
 from simspec.text import bullets, clean, kappa_set, number, plural, table, wrapped
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 _ROWS, _LETTERS = 20, 40
 _SAID = 3
 """Changes that are told in sentences; the table has all."""
+UNSTEADY = 10.0
+"""Design effect from which a steady rate is in doubt.  Verdicts of one steady rate that hang together by ρ vary
+(1 + ρ)/(1 − ρ) times as much as independent ones, 4 times at ρ = .6; 10 would take ρ > .81."""
 _TOLD = ("BATCH_CHANGES_IN_LOG", "COUNTER_RESET", "MIXED_DRAFTERS", "MULTI_ENGINE_POOLING", "TREE_DRAFTER")
 """Warnings of the source that may be the reason of a change."""
 
@@ -41,6 +45,7 @@ def _headline(own: DriftAnswer) -> str:
         return wrapped(
             f"acceptance does not change along the log as far as {rounds} tell: α = {only.alpha:.3f} "
             f"[{low:.3f}, {high:.3f}] of the drafts examined; {_kappa(own, 0)}.  {_unseen(own)}"
+            + "".join(f".  {said}" for said in unsteady(own))
         )
     lines = []
     for i, change in enumerate(own.changes[:_SAID]):
@@ -54,6 +59,20 @@ def _headline(own: DriftAnswer) -> str:
     if len(own.changes) > _SAID:
         lines.append(f"{plural(len(own.changes), 'change')} in {rounds}: all of them are in the table")
     return "\n".join(map(wrapped, lines))
+
+
+def unsteady(own: DriftAnswer) -> list[str]:
+    """Where nothing can be placed and blocks vary far more than chance: that this is no steady rate."""
+    blocks = own.blocks
+    if own.changes or blocks.design < UNSTEADY:
+        return []
+    about = number(own.course.rounds.sum() / len(blocks.values), 0)
+    between = ", as from one request to the next" if own.course.unit == REQUEST else ""
+    return [
+        f"But acceptance goes up and down within stretches shorter than what can be placed (stretches of about {about} "
+        f"rounds{' and more' if blocks.tied else ''} vary {blocks.design:.0f} times as much as independent verdicts "
+        f"would{between}): no proof of a steady rate"
+    ]
 
 
 def _unseen(own: DriftAnswer) -> str:

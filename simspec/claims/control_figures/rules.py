@@ -99,12 +99,12 @@ def goodput(rounds: History) -> int:
     return max(range(1, 8), key=lambda k: speed[k])
 
 
-def bounded(rounds: History) -> int:
-    """UCB on tokens − Ŝ·cost over κ = 1 … 3; what was cut counts nowhere."""
+def bounded(rounds: History, window: int = 1000) -> int:
+    """UCB on tokens − Ŝ·cost over κ = 1 … 3, of the last rounds; what was cut counts nowhere."""
     kappa, seen = 1, list[tuple[int, int, float]]()
     for drafted, accepted in rounds:
         if drafted == kappa:
-            seen.append((kappa, accepted + 1, COST.of_round(kappa, accepted < drafted)))
+            seen = [*seen, (kappa, accepted + 1, COST.of_round(kappa, accepted < drafted))][-window:]
         if not seen:
             continue
         speed = sum(t for _, t, _ in seen) / sum(c for _, _, c in seen)
@@ -121,7 +121,7 @@ _BOUNDS: dict[str, Any] = {"first": 3, "lowest": 1, "highest": 7}
 RULES: dict[str, tuple[Policy, Callable[[History], int]]] = {
     "+2/−1 heuristic": (Heuristic(**_BOUNDS), heuristic),
     "table by position": (Schedule(kappas=PLAN), planned),
-    "table by batch": (BatchTable(table=((1, 4, 5), (5, 8, 2)), batches=(9, 8, 6, 3, 1)), by_batch),
+    "table by batch": (BatchTable(table=((1, 4, 5), (5, 8, 2), (9, 64, 0)), batches=(9, 8, 6, 3, 1)), by_batch),
     "rolling estimate, best κ": (Rolling(**_BOUNDS, cost=COST), corrected),
     "the article's loop": (Rolling(**_BOUNDS, rule="article", cost=CODED, guard=0.25), as_written),
     "SGLang steps": (Steps(candidates=(1, 3, 6), first=3, warm_up=0, interval=1), stepped),

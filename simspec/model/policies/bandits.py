@@ -23,6 +23,11 @@ class Ucb(Priced):
     window : int, optional
         Only the last so many rounds count: sliding-window UCB.
 
+    Notes
+    -----
+    A κ of which no round counts any more is tried next, the shortest first.  A draft that was cut at the end of a
+    request says nothing of its κ; it ages the others.
+
     References
     ----------
     Auer, Cesa-Bianchi, Fischer (2002); Garivier, Moulines (2011) for the discount.  ``ucb_spec`` is the UCB published
@@ -51,6 +56,10 @@ class Exp3(Priced):
         Learning rate per round.
     even : float
         Share of rounds in which κ is drawn evenly.
+
+    Notes
+    -----
+    A round is worth (tokens − Ŝ·cost)/(``highest`` + 1), Ŝ = all tokens over all costs up to and with it.
 
     References
     ----------

@@ -25,8 +25,32 @@ class Fixed(Policy):
         return False
 
 
+class ByPosition(Policy):
+    """A policy whose κ are known beforehand, by output position."""
+
+    def plan(self) -> tuple[int, ...]:
+        """κ of a round that starts when so many tokens are out; the last entry serves all later ones."""
+        raise NotImplementedError
+
+    @property
+    def of_one_request(self) -> str:
+        return "goes by the output position of one request"
+
+    @property
+    def rests(self) -> bool:
+        return 0 in self.plan()
+
+    @property
+    def begins(self) -> int:
+        return self.plan()[0]
+
+    @property
+    def longest(self) -> int:
+        return max(self.plan())
+
+
 @Policies.add
-class Schedule(Policy):
+class Schedule(ByPosition):
     """κ by output position: a plan made beforehand, such as the optimum for rates that are known.
 
     Parameters
@@ -48,31 +72,19 @@ class Schedule(Policy):
     type: Literal["schedule"] = "schedule"
     kappas: tuple[Length, ...] = Field(min_length=1, description="κ by tokens out")
 
-    @property
-    def of_one_request(self) -> str:
-        return "goes by the output position of one request"
-
-    @property
-    def rests(self) -> bool:
-        return 0 in self.kappas
-
-    @property
-    def begins(self) -> int:
-        return self.kappas[0]
-
-    @property
-    def longest(self) -> int:
-        return max(self.kappas)
+    def plan(self) -> tuple[int, ...]:
+        return self.kappas
 
 
 @Policies.add
-class BatchTable(Policy):
+class BatchTable(ByPosition):
     """κ by batch size, as engines take it from a table; the batch is given by output position.
 
     Parameters
     ----------
     table : list of (int, int, int)
-        (first batch, last batch, κ), as vLLM's ``num_speculative_tokens_per_batch_size``; κ = 0 outside of all ranges.
+        (first batch, last batch, κ), as vLLM's ``num_speculative_tokens_per_batch_size``; the first range begins at a
+        batch of 1, and a batch behind a range and before the next one, if any, keeps the κ of that range.
     draft_len_schedule : dict, instead of ``table``
         {largest batch: κ}, as TensorRT-LLM's: each κ serves batches up to its key and above the key before it, and
         none is drafted beyond the last key.
@@ -86,15 +98,15 @@ class BatchTable(Policy):
 
     References
     ----------
-    vLLM, docs/features/speculative_decoding/dynamic_speculative_decoding.md; TensorRT-LLM,
-    tensorrt_llm/_torch/speculative/utils.py, ``get_draft_len_for_batch_size``.
+    vLLM, docs/features/speculative_decoding/dynamic_speculative_decoding.md and vllm/v1/spec_decode/dynamic/utils.py;
+    TensorRT-LLM, tensorrt_llm/_torch/speculative/utils.py, ``get_draft_len_for_batch_size``.
 
     Examples
     --------
-    >>> BatchTable(table=[[1, 64, 3], [65, 128, 1]], batches=[200, 100, 30]).kappas
+    >>> BatchTable(table=[[1, 64, 3], [65, 128, 1]], batches=[200, 100, 30]).plan()
+    (1, 1, 3)
+    >>> BatchTable(draft_len_schedule={64: 3, 128: 1}, batches=[200, 100, 30]).plan()
     (0, 1, 3)
-    >>> BatchTable(draft_len_schedule={64: 3, 128: 1}, batches=[200, 100, 30]).table
-    ((1, 64, 3), (65, 128, 1))
     """
 
     type: Literal["batch_table"] = "batch_table"
@@ -109,33 +121,23 @@ class BatchTable(Policy):
                 raise ParameterError("table", "table stands beside draft_len_schedule; allowed: one of them")
             data["table"] = _ranges(data.pop("draft_len_schedule"))
         super().__init__(*unnamed, **data)
+        ends = [0, *(last for _, last, _ in sorted(self.table))]
+        for (first, last, _), before in zip(sorted(self.table), ends, strict=False):
+            if first > last:
+                raise ParameterError("table", f"table has batches from {first} to {last}; allowed: first ≤ last")
+            if first <= before:
+                told = f"table has batches from {first} to {last} behind a range that ends at {before}"
+                raise ParameterError("table", f"{told}; allowed: ranges that do not overlap")
+        if min(self.table)[0] != 1:
+            told = f"table begins at a batch of {min(self.table)[0]}"
+            raise ParameterError("table", f"{told}; allowed: a first range that begins at 1")
 
-    @property
-    def kappas(self) -> tuple[int, ...]:
-        """κ by output position."""
-        return tuple(self._kappa(batch) for batch in self.batches)
+    def plan(self) -> tuple[int, ...]:
+        return tuple(max(own for own in self.table if own[0] <= batch)[2] for batch in self.batches)
 
-    def _kappa(self, batch: int) -> int:
-        found = [kappa for first, last, kappa in self.table if first <= batch <= last]
-        if len(found) > 1:
-            raise ParameterError("table", f"table has {len(found)} entries for a batch of {batch}; allowed: one")
-        return found[0] if found else 0
 
-    @property
-    def of_one_request(self) -> str:
-        return "goes by the output position of one request"
-
-    @property
-    def rests(self) -> bool:
-        return 0 in self.kappas
-
-    @property
-    def begins(self) -> int:
-        return self.kappas[0]
-
-    @property
-    def longest(self) -> int:
-        return max(self.kappas)
+_MOST = 2**31 - 1
+"""A batch that none is larger than."""
 
 
 def _ranges(schedule: Any) -> tuple[tuple[int, int, int], ...]:
@@ -155,4 +157,5 @@ def _ranges(schedule: Any) -> tuple[tuple[int, int, int], ...]:
             raise ParameterError("draft_len_schedule", f"{told}; allowed: 0 to {POLICY_KAPPA_LIMIT}")
         own[int(text)] = kappa
     ends = sorted(own)
-    return tuple((first + 1, last, own[last]) for first, last in pairwise([0, *ends]))
+    ranges = [(first + 1, last, own[last]) for first, last in pairwise([0, *ends])]
+    return (*ranges, (ends[-1] + 1, _MOST, 0))

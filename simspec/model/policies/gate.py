@@ -33,6 +33,12 @@ class Gate(Bounded):
     trial : int, optional
         Rounds before an opened gate is judged; if left out, ``rounds``.
 
+    Notes
+    -----
+    A gate counts the rounds that it is told of: where news are late by d rounds, it stays closed for ``probe`` + d.
+    As released, the mean is a running sum over the rounds, so that its last bits depend on rounds before these; they
+    matter where it equals ``least``.
+
     References
     ----------
     TensorRT-LLM, tensorrt_llm/_torch/speculative/speculation_gate.py: ``"share"`` with

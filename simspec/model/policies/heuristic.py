@@ -63,6 +63,11 @@ class Steps(Policy):
     keeps : bool
         Whether κ and average outlive a request.
 
+    Notes
+    -----
+    The average begins at κ − 1.  Of a candidate 0: κ falls to it where the average is at most ½ + down, rounds with
+    κ = 0 leave the average as it is, and the next decision tries the least candidate above 0.
+
     References
     ----------
     SGLang, speculative/adaptive_spec_params.py, ``AdaptiveStepSlot``; its defaults for a batch of one (``ema_alpha``,

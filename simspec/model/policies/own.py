@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simspec.model.errors import ParameterError
 from simspec.model.policies.policy import Bounded, Policies, Policy
 
 
@@ -24,8 +25,8 @@ class OwnPolicy(Bounded):
 
     >>> import simspec
     >>> @simspec.register_policy
-    ... class Follow(simspec.OwnPolicy):
-    ...     type: str = "follow"
+    ... class Echo(simspec.OwnPolicy):
+    ...     type: str = "echo"
     ...     margin: float = 1.0
     ...
     ...     def start(self):
@@ -35,7 +36,7 @@ class OwnPolicy(Bounded):
     ...     def choose(kappa, accepted, full, state):
     ...         for lane in range(kappa.size):
     ...             kappa[lane] = min(16, accepted[lane] + int(state[0, lane]))
-    >>> found = simspec.simulate({"type": "iid", "alpha": 0.7}, {"c_d": 0.1}, windows=20_000, policy=Follow(margin=2.0))
+    >>> found = simspec.simulate({"type": "iid", "alpha": 0.7}, {"c_d": 0.1}, windows=20_000, policy=Echo(margin=2.0))
     >>> bool(1.8 < found.to_pandas().speedup[0] < 1.95)
     True
     """
@@ -84,6 +85,9 @@ def register_policy(policy: type[Policy]) -> type[Policy]:
     Raises
     ------
     ParameterError
-        Another class already bears that ``type``.
+        Another class already bears that ``type``, or the class has no ``type`` or no ``choose``.
     """
+    if issubclass(policy, OwnPolicy) and policy.choose is OwnPolicy.choose:
+        told = f"{policy.__qualname__} has no choose; allowed: a static method choose(kappa, accepted, full, state)"
+        raise ParameterError("choose", told)
     return Policies.add(policy)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 from pydantic.fields import FieldInfo
 
-from simspec.model.base import Model
+from simspec.model.base import Model, enter
 from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError, did_you_mean, shown
 from simspec.model.process import Process
@@ -176,14 +176,9 @@ class Policies:
         Raises
         ------
         ParameterError
-            Another class already bears that ``type``.
+            Another class already bears that ``type``, or the class has none.
         """
-        name = policy.model_fields["type"].default
-        known = cls.table.get(name)
-        if known is not None and (known.__module__, known.__qualname__) != (policy.__module__, policy.__qualname__):
-            raise ParameterError("type", f"type = {name!r} is already taken by {known.__module__}.{known.__qualname__}")
-        cls.table[name] = policy
-        return policy
+        return enter(cls.table, policy)
 
     @classmethod
     def load_plugins(cls) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from pydantic import Field, PrivateAttr
 from pydantic.fields import FieldInfo
 
-from simspec.model.base import Model, type_word
+from simspec.model.base import Model, enter, type_word
 from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError, did_you_mean, shown
 from simspec.model.forms import Rounds
@@ -176,12 +176,7 @@ class Schemes:
         ParameterError
             Another class already bears that ``type``, or the class has none.
         """
-        name = type_word(scheme)
-        known = cls.table.get(name)
-        if known is not None and (known.__module__, known.__qualname__) != (scheme.__module__, scheme.__qualname__):
-            raise ParameterError("type", f"type = {name!r} is already taken by {known.__module__}.{known.__qualname__}")
-        cls.table[name] = scheme
-        return scheme
+        return enter(cls.table, scheme)
 
     @classmethod
     def load_plugins(cls) -> None:
