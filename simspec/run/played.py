@@ -134,12 +134,16 @@ def tally_table(played: Iterable[Played]) -> pa.Table:
     stretches = [stretch for stretch, _, _ in rows]
     columns: dict[str, pa.Array] = {
         "simulation_id": _words([stretch.simulation for stretch in stretches]),
-        **{name: pa.array([getattr(own, name) for own in stretches], TALLIES.field(name).type) for name in NUMBERS},
+        **{name: _numbers([getattr(own, name) for own in stretches], name) for name in NUMBERS},
         "field": _words([name for _, name, _ in rows]),
         "shape": _lists([np.array(array.shape) for _, _, array in rows], np.dtype(np.int32)),
         "values": _lists([array for _, _, array in rows], np.dtype(np.int64)),
     }
     return pa.Table.from_arrays([columns[name] for name in TALLIES.names], schema=TALLIES)
+
+
+def _numbers(own: list[int], name: str) -> pa.Array:
+    return column(np.array(own, np.int64), TALLIES.field(name).type)
 
 
 def _words(own: list[str]) -> pa.DictionaryArray:

@@ -28,6 +28,15 @@ def quick(monkeypatch):
     monkeypatch.setattr(experiments, "readme", lambda tables, seed: f"{experiments.HEADING}\n\nseed {seed}\n")
 
 
+@pytest.fixture
+def heard():
+    """Ctrl-C as a terminal has it: a shell's background jobs ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_in_one_line(name, sent, tmp_path, monkeypatch, capsys):

@@ -7,7 +7,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
@@ -50,7 +50,10 @@ def best_by_program(p: np.ndarray, tuples: list[tuple[tuple[int, ...], float]]) 
     supply = np.kron(np.eye(rows), np.ones(columns))
     demand = np.kron(np.ones(rows), np.eye(columns))
     mass = np.concatenate([[chance for _, chance in tuples], p])
-    found = linprog(gain.ravel(), A_eq=np.vstack([supply, demand])[:-1], b_eq=mass[:-1], method="highs")
+    # presolve takes chances near its tolerance for a contradiction
+    found = linprog(
+        gain.ravel(), A_eq=np.vstack([supply, demand])[:-1], b_eq=mass[:-1], method="highs", options={"presolve": False}
+    )
     assert found.status == 0
     return float(-found.fun)
 
@@ -139,6 +142,7 @@ def test_distinct_drafts_token_by_token(target: list[float], draft: list[float],
         assert_allclose(chance, sum(c for tokens, c in tuples if drawn == set(tokens)), **EXACT)
 
 
+@example(pair=[[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.999755859375, 0.000244140625]], draws=3)
 @given(law_lists(2, most=4), st.integers(1, 3))
 @settings(deadline=None, max_examples=80)
 def test_one_law_equals_the_program(pair: list[list[float]], draws: int) -> None:
