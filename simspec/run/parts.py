@@ -136,7 +136,7 @@ class Parts:
 
     def _table(self, path: Path) -> pa.Table:
         if path not in self._open:
-            self._open[path] = pq.read_table(path)
+            self._open[path] = _read(path)
             if len(self._open) > OPEN_FILES:
                 self._open.popitem(last=False)
         self._open.move_to_end(path)
@@ -176,12 +176,18 @@ class Parts:
             self.folder.rmdir()
 
 
+def _read(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """A file as a table; ``pyarrow.parquet.read_table`` would import pandas."""
+    with pq.ParquetFile(path) as opened:
+        return opened.read(columns)
+
+
 def _held(path: Path) -> Iterator[_At]:
     """What a file holds."""
     if not pq.read_schema(path).equals(TALLIES):
         raise DatasetError(f"{path}: holds no counts of simspec, or those of another version; remove it to go on")
     columns = ["simulation_id", *NUMBERS]
-    table = pq.read_table(path, columns=columns)
+    table = _read(path, columns)
     own = [values(table, name) for name in columns]
     numbers = np.stack([np.unique(own[0].astype(str), return_inverse=True)[1], *own[1:]]).astype(np.int64)
     changes = (numbers[:, 1:] != numbers[:, :-1]).any(axis=0)
