@@ -21,6 +21,7 @@ from simspec.run.executors import Crew, Workers
 from simspec.run.folder import Opened, damaged, locked, open_folder, own_folder, settle
 from simspec.run.known import Laws, known_jobs
 from simspec.run.parts import Parts as Kept
+from simspec.run.parts import run_of
 from simspec.run.planning import Plan, plan, sections, windows_of
 from simspec.run.played import Played, compacted, tally_table
 from simspec.run.precision import play_until
@@ -106,7 +107,8 @@ def _complete(
         _note(progress, f"{folder / name}: missing or damaged; made again")
     counts = settle(folder, own)
     store.write_json(manifest, folder / store.MANIFEST)
-    kept = Kept(folder, counts, progress, *([] if mirror is None else [mirror.push]))
+    written = (lambda: None) if mirror is None else mirror.push
+    kept = Kept(folder, counts, progress, written, run_of(todo.scenario))
     others = kept.simulations - {job.simulation.id for job in todo.jobs}
     if others:
         _note(progress, f"{folder}: {plural(len(others), 'simulation')} no longer asked for, kept and not shown")
