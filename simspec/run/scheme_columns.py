@@ -21,7 +21,9 @@ Floats = NDArray[np.float64]
 
 @functools.lru_cache(maxsize=8)
 def scheme_laws(simulation: Simulation, kappas: tuple[int, ...]) -> tuple[SchemeLaw | None, ...]:
-    """The exact law of a scheme by κ; None where there is no exact route.  The last few are remembered: a block is priced a few costs at a time.
+    """The exact law of a scheme by κ; None where there is no exact route.
+
+    The last few are remembered: a simulation of many costs is priced a few of them at a time.
 
     Examples
     --------
