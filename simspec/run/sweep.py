@@ -180,8 +180,7 @@ def _write_section(
     if progress is not None:
         doing = progress.doing
         progress.say("estimating and writing")
-    for name, make in store.MAKERS.items():
-        writer.add(name, make(blocks))
+    writer.price(blocks)
     writer.add("tallies", tally_table(played))
     if progress is not None:
         progress.say(doing)
