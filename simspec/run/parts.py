@@ -3,45 +3,25 @@
 from __future__ import annotations
 
 import functools
-import os
 import time
-import uuid
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from simspec.kernels.tally import Folded, Tally
 from simspec.kernels.words import LANES
 from simspec.model import DatasetError
-from simspec.run.columns import values
+from simspec.run.count_files import NAME_DIGITS, At, Rows, fewer, held, write
 from simspec.run.dispatch import Work
 from simspec.run.engine import Job
-from simspec.run.played import NUMBERS, Played, Stretch, arrays_in, played_of, stretch_of, tally_from, tally_table
+from simspec.run.played import Played, Stretch, arrays_in, played_of, stretch_of, tally_from
 from simspec.run.progress import Progress
-from simspec.run.schema import TALLIES
-from simspec.run.store import TALLY_WRITER, TEMPORARY, cannot_write, digest, sync
+from simspec.run.store import digest
 
 FOLDER = "played"
-NAME_DIGITS = 32
 FLUSH_SECONDS, FLUSH_SHARE, FLUSH_BYTES = 10.0, 0.02, 2**24
 """What was played is written when it took longer than this and than this share of the run, or is larger than that."""
-OPEN_FILES = 8
-"""Files kept in memory while their rows are asked for."""
-
-
-@dataclass(frozen=True)
-class _At:
-    """Where a stretch is kept."""
-
-    stretch: Stretch
-    path: Path
-    rows: range
 
 
 class Parts:
@@ -64,15 +44,15 @@ class Parts:
         written: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self.folder, self._progress, self.written = folder / FOLDER, progress, written
-        self._index: dict[tuple[str, int], list[_At]] = defaultdict(list)
-        self._open: OrderedDict[Path, pa.Table] = OrderedDict()
+        self._index: dict[tuple[str, int], list[At]] = defaultdict(list)
+        self._rows = Rows()
         self._new: list[Played] = []
         self._bytes = 0
         self._began = self._flushed = time.monotonic()
-        for path in self.files():
-            if self._is_sound(path):
-                self._add(path)
-        for path in others:
+        sound = [path for path in self.files() if self._is_sound(path)]
+        self._found = [*fewer(self.folder, sound), *others]
+        self._own: list[Path] = []
+        for path in self._found:
             self._add(path)
 
     @property
@@ -96,7 +76,7 @@ class Parts:
         return False
 
     def _add(self, path: Path) -> None:
-        for at in _held(path):
+        for at in held(path):
             self._index[at.stretch.simulation, at.stretch.kappa].append(at)
 
     def split(self, job: Job, after: int = 0) -> list[Work]:
@@ -112,11 +92,12 @@ class Parts:
             for chunks in _without(pieces, [at.stretch.range for at in kept]):
                 lacking[chunks].append(kappa)
         alone = job.tracks != job.kappas  # all κ are played at once
+        works.sort(key=lambda work: work.chunks.start)  # as they were played, and so as they are kept
         return works + [Work(chunks, job.kappas if alone else tuple(own)) for chunks, own in lacking.items()]
 
-    def _usable(self, job: Job, kappa: int, end: int) -> list[_At]:
+    def _usable(self, job: Job, kappa: int, end: int) -> list[At]:
         """Kept stretches of the very chunks that are asked for, none of which overlap."""
-        found: list[_At] = []
+        found: list[At] = []
         kept = self._index.get((job.simulation.id, kappa), [])
         for at in sorted(kept, key=lambda at: (at.stretch.first, -at.stretch.chunks)):
             chunks = at.stretch.range
@@ -125,22 +106,14 @@ class Parts:
                 end = chunks.stop
         return found
 
-    def _counts(self, job: Job, at: _At) -> Sequence[Tally]:
+    def _counts(self, job: Job, at: At) -> Sequence[Tally]:
         """Read one stretch."""
-        rows = self._table(at.path).slice(at.rows.start, len(at.rows))
+        rows = self._rows.of(at)
         try:
             own = tally_from(job, at.stretch.kappa, arrays_in(rows))
         except (TypeError, ValueError) as error:  # whole by its name, and still none of ours
             raise DatasetError(f"{at.path}: holds counts of another form ({error}); remove it to go on") from None
         return own if isinstance(own, Folded) else [own]
-
-    def _table(self, path: Path) -> pa.Table:
-        if path not in self._open:
-            self._open[path] = _read(path)
-            if len(self._open) > OPEN_FILES:
-                self._open.popitem(last=False)
-        self._open.move_to_end(path)
-        return self._open[path]
 
     def keep(self, job: Job, chunks: range, outcome: Sequence[Tally]) -> None:
         """Keep what was just played, on disk before long."""
@@ -155,7 +128,9 @@ class Parts:
     def flush(self) -> None:
         """Write what is not on disk yet."""
         if self._new:
-            write(self.folder, self._new)
+            path = write(self.folder, self._new)
+            if path not in self._found:  # those are read from
+                self._own = fewer(self.folder, list(dict.fromkeys([*self._own, path])))
             self.written()
         self.forget()
 
@@ -166,34 +141,14 @@ class Parts:
     def tidy(self, finished: Iterable[Path]) -> None:
         """Remove the files of which finished tables hold everything; those of other points stay."""
         inside: dict[tuple[str, int], list[Stretch]] = defaultdict(list)
-        for at in (at for path in finished for at in _held(path)):
+        for at in (at for path in finished for at in held(path)):
             inside[at.stretch.simulation, at.stretch.kappa].append(at.stretch)
         for path in self.files():
-            own = [at.stretch for at in _held(path)]
+            own = [at.stretch for at in held(path)]
             if all(_is_in(inside.get((stretch.simulation, stretch.kappa), []), stretch) for stretch in own):
                 path.unlink()
         with suppress(OSError):  # other points are kept there
             self.folder.rmdir()
-
-
-def _read(path: Path, columns: list[str] | None = None) -> pa.Table:
-    """A file as a table; ``pyarrow.parquet.read_table`` would import pandas."""
-    with pq.ParquetFile(path) as opened:
-        return opened.read(columns)
-
-
-def _held(path: Path) -> Iterator[_At]:
-    """What a file holds."""
-    if not pq.read_schema(path).equals(TALLIES):
-        raise DatasetError(f"{path}: holds no counts of simspec, or those of another version; remove it to go on")
-    columns = ["simulation_id", *NUMBERS]
-    table = _read(path, columns)
-    own = [values(table, name) for name in columns]
-    numbers = np.stack([np.unique(own[0].astype(str), return_inverse=True)[1], *own[1:]]).astype(np.int64)
-    changes = (numbers[:, 1:] != numbers[:, :-1]).any(axis=0)
-    ends = [*(1 + np.flatnonzero(changes)).tolist(), len(table)] if len(table) else []  # exact values have no counts
-    for start, stop in zip([0, *ends[:-1]][: len(ends)], ends, strict=True):
-        yield _At(Stretch(str(own[0][start]), *(int(column[start]) for column in own[1:])), path, range(start, stop))
 
 
 def _is_of(job: Job, own: Stretch) -> bool:
@@ -225,24 +180,3 @@ def _without(pieces: Sequence[range], kept: Sequence[range]) -> Iterator[range]:
                 start = own.stop
         if start < piece.stop:
             yield range(start, piece.stop)
-
-
-def write(folder: Path, played: Sequence[Played]) -> Path:
-    """Write counts into a file that is named by its content; the same content twice is one file.
-
-    Raises
-    ------
-    DatasetError
-        The file cannot be written.
-    """
-    temporary = folder / f".{uuid.uuid4().hex}{TEMPORARY}"
-    with cannot_write(folder):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            pq.write_table(tally_table(played), temporary, **TALLY_WRITER)
-            sync(temporary)
-            path = folder / f"{digest(temporary)[:NAME_DIGITS]}.parquet"
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    return path
