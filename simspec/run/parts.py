@@ -22,7 +22,17 @@ from simspec.model import DatasetError
 from simspec.run.columns import values
 from simspec.run.dispatch import Work
 from simspec.run.engine import Job
-from simspec.run.played import NUMBERS, Played, Stretch, arrays_in, played_of, stretch_of, tally_from, tally_table
+from simspec.run.played import (
+    NUMBERS,
+    Arrays,
+    Played,
+    Stretch,
+    arrays_in,
+    played_of,
+    stretch_of,
+    tally_from,
+    tally_table,
+)
 from simspec.run.progress import Progress
 from simspec.run.schema import TALLIES
 from simspec.run.store import TALLY_WRITER, TEMPORARY, cannot_write, digest, sync
@@ -31,17 +41,18 @@ FOLDER = "played"
 NAME_DIGITS = 32
 FLUSH_SECONDS, FLUSH_SHARE, FLUSH_BYTES = 10.0, 0.02, 2**24
 """What was played is written when it took longer than this and than this share of the run, or is larger than that."""
-OPEN_FILES = 8
+OPEN_FILES = 16
 """Files kept in memory while their rows are asked for."""
 
 
 @dataclass(frozen=True)
 class _At:
-    """Where a stretch is kept."""
+    """Where a stretch is kept: in a file, or in memory until it is there."""
 
     stretch: Stretch
-    path: Path
-    rows: range
+    path: Path | None
+    rows: range = range(0)
+    arrays: Arrays | None = None
 
 
 class Parts:
@@ -57,13 +68,15 @@ class Parts:
         Told of files that are damaged; they are removed, and what they held is played again.
     written : callable, optional
         Called when something was written, to copy it elsewhere.
+    again : bool
+        Whether what is kept from now on may be asked for as well, as a run does that stops by itself.
     """
 
     def __init__(
         self, folder: Path, others: Iterable[Path] = (), progress: Progress | None = None,
-        written: Callable[[], None] = lambda: None,
+        written: Callable[[], None] = lambda: None, again: bool = False,
     ) -> None:  # fmt: skip
-        self.folder, self._progress, self.written = folder / FOLDER, progress, written
+        self.folder, self._progress, self.written, self._again = folder / FOLDER, progress, written, again
         self._index: dict[tuple[str, int], list[_At]] = defaultdict(list)
         self._open: OrderedDict[Path, pa.Table] = OrderedDict()
         self._new: list[Played] = []
@@ -127,9 +140,11 @@ class Parts:
 
     def _counts(self, job: Job, at: _At) -> Sequence[Tally]:
         """Read one stretch."""
-        rows = self._table(at.path).slice(at.rows.start, len(at.rows))
+        arrays = at.arrays
         try:
-            own = tally_from(job, at.stretch.kappa, arrays_in(rows))
+            if arrays is None and at.path is not None:
+                arrays = arrays_in(self._table(at.path).slice(at.rows.start, len(at.rows)))
+            own = tally_from(job, at.stretch.kappa, arrays or {})
         except (TypeError, ValueError) as error:  # whole by its name, and still none of ours
             raise DatasetError(f"{at.path}: holds counts of another form ({error}); remove it to go on") from None
         return own if isinstance(own, Folded) else [own]
@@ -146,6 +161,8 @@ class Parts:
         """Keep what was just played, on disk before long."""
         new = played_of(job, chunks, outcome)
         self._new += new
+        for one in new if self._again else ():
+            self._index[one.stretch.simulation, one.stretch.kappa].append(_At(one.stretch, None, arrays=one.arrays))
         self._bytes += sum(own.bytes for own in new)
         now = time.monotonic()
         patience = max(FLUSH_SECONDS, FLUSH_SHARE * (now - self._began))
@@ -155,7 +172,11 @@ class Parts:
     def flush(self) -> None:
         """Write what is not on disk yet."""
         if self._new:
-            write(self.folder, self._new)
+            path = write(self.folder, self._new)
+            if self._again:
+                for key in {(one.stretch.simulation, one.stretch.kappa) for one in self._new}:
+                    self._index[key] = [at for at in self._index[key] if at.path is not None]
+                self._add(path)
             self.written()
         self.forget()
 
@@ -198,14 +219,16 @@ def _held(path: Path) -> Iterator[_At]:
 
 def _is_of(job: Job, own: Stretch) -> bool:
     """Whether a stretch is among what a job asks for."""
-    return own.range.stop <= job.layout.chunks and own == stretch_of(job, own.kappa, own.range)
+    inside = own.range.stop <= job.layout.chunks and not any(own.first < cut < own.range.stop for cut in job.cuts)
+    return inside and own == stretch_of(job, own.kappa, own.range)
 
 
 def _is_in(whole: Sequence[Stretch], own: Stretch) -> bool:
     """Whether a stretch is part of successive ones from the first chunk on; only the last chunk has fewer lanes."""
     chunks, lanes = (sum(getattr(stretch, name) for stretch in whole) for name in ("chunks", "lanes"))
     left = lanes - LANES * own.first if own.range.stop == chunks else LANES * own.chunks
-    return own.range.stop <= chunks and own.length == whole[0].length and own.lanes == left
+    alike = all(one.length == own.length for one in whole if one.first < own.range.stop and own.first < one.range.stop)
+    return own.range.stop <= chunks and alike and own.lanes == left
 
 
 def _without(pieces: Sequence[range], kept: Sequence[range]) -> Iterator[range]:
