@@ -10,6 +10,7 @@ from simspec.run.decided import decided
 from simspec.run.dispatch import play_jobs
 from simspec.run.engine import Job, merge
 from simspec.run.executors import Workers
+from simspec.run.layout import looks as looks
 from simspec.run.parts import Parts
 from simspec.run.planning import sections, windows_of
 from simspec.run.progress import Progress

@@ -13,7 +13,7 @@ from simspec import theory
 from simspec.model import Cost, Drift, Hmm, Iid, Markov, Simulation
 from simspec.run import layout
 from simspec.run.engine import Job, joined, play
-from simspec.run.layout import looks
+from simspec.run.precision import looks
 from simspec.run.tables import Block, estimate_table
 
 COST, KAPPA, LEVEL = Cost(c_d=0.1, c_v=0.02, c_r=0.3), 4, 0.95
