@@ -155,7 +155,7 @@ class Dataset:
     @functools.cached_property
     def estimates(self) -> pd.DataFrame:
         """One row per point and κ: estimates with intervals."""
-        frame: pd.DataFrame = self._estimates_table.to_pandas()
+        frame: pd.DataFrame = self._estimates_table.to_pandas(split_blocks=True)
         return frame
 
     def to_pandas(self) -> pd.DataFrame:

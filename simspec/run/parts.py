@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import time
 import uuid
@@ -11,14 +12,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simspec.kernels.tally import Folded, Tally
-from simspec.kernels.words import LANES
-from simspec.model import DatasetError
+from simspec.kernels.words import LANES, STREAM_VERSION
+from simspec.model import DatasetError, Scenario
+from simspec.model.identity import canonical_json
 from simspec.run.columns import values
 from simspec.run.dispatch import Work
 from simspec.run.engine import Job
@@ -36,11 +39,13 @@ from simspec.run.played import (
 from simspec.run.progress import Progress
 from simspec.run.schema import TALLIES
 from simspec.run.store import TALLY_WRITER, TEMPORARY, cannot_write, digest, sync
+from simspec.text import clean
 
 FOLDER = "played"
 NAME_DIGITS = 32
 FLUSH_SECONDS, FLUSH_SHARE, FLUSH_BYTES = 10.0, 0.02, 2**24
 """What was played is written when it took longer than this and than this share of the run, or is larger than that."""
+_KEY = b"simspec"
 OPEN_FILES = 16
 """Files kept in memory while their rows are asked for."""
 
@@ -68,22 +73,26 @@ class Parts:
         Told of files that are damaged; they are removed, and what they held is played again.
     written : callable, optional
         Called when something was written, to copy it elsewhere.
+    run : str
+        What `run_of` says of the scenario; counts of another one are left alone.  Any are taken if it is ``""``.
     again : bool
         Whether what is kept from now on may be asked for as well, as a run does that stops by itself.
     """
 
     def __init__(
         self, folder: Path, others: Iterable[Path] = (), progress: Progress | None = None,
-        written: Callable[[], None] = lambda: None, again: bool = False,
+        written: Callable[[], None] = lambda: None, run: str = "", again: bool = False,
     ) -> None:  # fmt: skip
-        self.folder, self._progress, self.written, self._again = folder / FOLDER, progress, written, again
+        self.folder, self._progress, self.written = folder / FOLDER, progress, written
+        self._run, self._again = run, again
         self._index: dict[tuple[str, int], list[_At]] = defaultdict(list)
         self._open: OrderedDict[Path, pa.Table] = OrderedDict()
         self._new: list[Played] = []
         self._bytes = 0
         self._began = self._flushed = time.monotonic()
+        self._foreign: set[Path] = set()
         for path in self.files():
-            if self._is_sound(path):
+            if self._is_sound(path) and self._is_own(path):
                 self._add(path)
         for path in others:
             self._add(path)
@@ -106,6 +115,16 @@ class Parts:
             raise DatasetError(f"{path}: cannot be used ({error.strerror or error})") from None
         if self._progress is not None:
             self._progress.note(f"{path}: damaged (its content is not what its name says); played again")
+        return False
+
+    def _is_own(self, path: Path) -> bool:
+        """Whether counts are of this run: simulations of another seed have the same ids."""
+        note = _note(path) if self._run else ""
+        if note == self._run:
+            return True
+        self._foreign.add(path)
+        if self._progress is not None:
+            self._progress.note(f"{path}: of another run ({clean(note) or 'it does not say of which'}); left alone")
         return False
 
     def _add(self, path: Path) -> None:
@@ -172,7 +191,7 @@ class Parts:
     def flush(self) -> None:
         """Write what is not on disk yet."""
         if self._new:
-            path = write(self.folder, self._new)
+            path = write(self.folder, self._new, self._run)
             if self._again:
                 for key in {(one.stretch.simulation, one.stretch.kappa) for one in self._new}:
                     self._index[key] = [at for at in self._index[key] if at.path is not None]
@@ -189,12 +208,40 @@ class Parts:
         inside: dict[tuple[str, int], list[Stretch]] = defaultdict(list)
         for at in (at for path in finished for at in _held(path)):
             inside[at.stretch.simulation, at.stretch.kappa].append(at.stretch)
-        for path in self.files():
+        for path in (path for path in self.files() if path not in self._foreign):
             own = [at.stretch for at in _held(path)]
             if all(_is_in(inside.get((stretch.simulation, stretch.kappa), []), stretch) for stretch in own):
                 path.unlink()
         with suppress(OSError):  # other points are kept there
             self.folder.rmdir()
+
+
+def run_of(scenario: Scenario) -> str:
+    """What counts of the same simulation have to have in common, to stand beside each other."""
+    return _run(scenario.seed, scenario.method, STREAM_VERSION)
+
+
+def _run(seed: Any, method: Any, stream: Any) -> str:
+    return canonical_json({"seed": seed, "method": method, "stream_version": stream})
+
+
+def _note(path: Path) -> str:
+    """The same of a file; ``""`` if it does not say.
+
+    Raises
+    ------
+    DatasetError
+        It is no file of counts.
+    """
+    try:
+        found = (pq.read_schema(path).metadata or {}).get(_KEY)
+        note = json.loads(found) if found else {}
+        own = note.get("scenario", note)  # a finished table tells its whole scenario
+        return _run(own["seed"], own["method"], note["stream_version"])
+    except (AttributeError, KeyError, TypeError):
+        return ""
+    except (OSError, ValueError) as error:
+        raise DatasetError(f"{path}: holds no counts of simspec ({error}); remove it to go on") from None
 
 
 def _read(path: Path, columns: list[str] | None = None) -> pa.Table:
@@ -250,8 +297,8 @@ def _without(pieces: Sequence[range], kept: Sequence[range]) -> Iterator[range]:
             yield range(start, piece.stop)
 
 
-def write(folder: Path, played: Sequence[Played]) -> Path:
-    """Write counts into a file that is named by its content; the same content twice is one file.
+def write(folder: Path, played: Sequence[Played], run: str = "") -> Path:
+    """Write counts into a file that is named by its content, and says of which run; the same content twice is one file.
 
     Raises
     ------
@@ -262,7 +309,8 @@ def write(folder: Path, played: Sequence[Played]) -> Path:
     with cannot_write(folder):
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            pq.write_table(tally_table(played), temporary, **TALLY_WRITER)
+            table = tally_table(played).replace_schema_metadata({_KEY: run} if run else None)
+            pq.write_table(table, temporary, **TALLY_WRITER)
             sync(temporary)
             path = folder / f"{digest(temporary)[:NAME_DIGITS]}.parquet"
             os.replace(temporary, path)

@@ -12,8 +12,8 @@ from simspec.run.engine import Job, play
 from simspec.run.known import laws_of
 
 ROWS_PER_SECTION = 2**20
-SIMULATIONS_PER_SECTION = 512
-"""What is in memory at a time."""
+SIMULATIONS_PER_SECTION = 4096
+"""What is in memory at a time, and stands together in a file."""
 ROWS_PER_PART = 2**20
 MOST_PARTS = 7
 """A part, a file of each table, has more rows where there would be more parts than twice this."""

@@ -21,6 +21,7 @@ from simspec.run.executors import Crew, Workers
 from simspec.run.folder import Opened, damaged, locked, open_folder, own_folder, settle
 from simspec.run.known import Laws, known_jobs
 from simspec.run.parts import Parts as Kept
+from simspec.run.parts import run_of
 from simspec.run.planning import Plan, plan, sections, windows_of
 from simspec.run.played import Played, compacted, tally_table
 from simspec.run.precision import decide
@@ -106,8 +107,8 @@ def _complete(
         _note(progress, f"{folder / name}: missing or damaged; made again")
     counts = settle(folder, own)
     store.write_json(manifest, folder / store.MANIFEST)
-    written = {} if mirror is None else {"written": mirror.push}
-    kept = Kept(folder, counts, progress, **written, again=todo.scenario.stop is not None)
+    written = (lambda: None) if mirror is None else mirror.push
+    kept = Kept(folder, counts, progress, written, run_of(todo.scenario), again=todo.scenario.stop is not None)
     others = kept.simulations - {job.simulation.id for job in todo.jobs}
     if others:
         _note(progress, f"{folder}: {plural(len(others), 'simulation')} no longer asked for, kept and not shown")
@@ -180,8 +181,7 @@ def _write_section(
     if progress is not None:
         doing = progress.doing
         progress.say("estimating and writing")
-    for name, make in store.MAKERS.items():
-        writer.add(name, make(blocks))
+    writer.price(blocks)
     writer.add("tallies", tally_table(played))
     if progress is not None:
         progress.say(doing)
