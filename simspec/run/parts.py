@@ -44,7 +44,7 @@ class Parts:
     written : callable, optional
         Called when something was written, to copy it elsewhere.
     run : str
-        What `run_of` says of the scenario; counts of another one are left alone.  Without one, any are taken as they are.
+        What `run_of` says of the scenario; counts of another one are left alone.  Without, all are taken as they are.
     again : bool
         Whether what is kept from now on may be asked for as well, as a run does that stops by itself.
     """
