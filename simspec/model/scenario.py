@@ -25,6 +25,7 @@ from simspec.model.serving import KEYS, Serving
 from simspec.model.simulation import Simulation
 from simspec.model.stop import Stop
 from simspec.model.toml_lines import key_lines
+from simspec.model.trace import Trace
 
 CHAIN = {"type": "chain"}
 FIXED = {"type": "fixed"}
@@ -332,6 +333,9 @@ class Scenario:
                 except ParameterError as error:
                     raise error.under(prefix) from None
                 process.check_method(self.method)
+                if self.stop is not None and isinstance(process, Trace):
+                    told = f"[stop] looks at what comes first, and that is no sample of the requests of {process}"
+                    raise ParameterError("stop", f"{told}; allowed with a trace: a fixed budget")
                 for scheme, binding, where in schemes:
                     if binding.processes and process.label not in binding.processes:
                         continue

@@ -27,6 +27,7 @@ from simspec.run.policy_columns import policy_columns
 from simspec.run.schema import TABLES, WHOLE_CHUNK
 from simspec.run.scheme_columns import losses, scheme_laws, scheme_speedups
 from simspec.stats.counts import Counts, Ints, fold_sums
+from simspec.stats.intervals import level_of_look
 from simspec.stats.known import known_estimates, scheme_estimates
 from simspec.stats.point import priced_estimates, window_estimates
 from simspec.stats.prices import Prices
@@ -56,12 +57,8 @@ class Block:
 
     @property
     def each(self) -> float:
-        """Level of intervals of which ``level`` is that at all looks together: a union bound over any number of them.
-
-        Look k may be wrong with a chance of (1 − level)/(k(k + 1)), and these sum to 1 − level.
-        """
-        looks = self.job.looks
-        return 1.0 - (1.0 - self.level) / (looks * (looks + 1)) if looks else self.level
+        """Level of the intervals of which ``level`` is that at all looks together."""
+        return float(level_of_look(self.level, self.job.looks))
 
     @property
     def fresh(self) -> bool:
