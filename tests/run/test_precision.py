@@ -307,12 +307,12 @@ def test_two_equal_draft_lengths_end_by_the_share_or_at_the_cap(tmp_path):
 @pytest.mark.parametrize("kappa", [[0], [1], [0, 3]], ids=str)
 @pytest.mark.parametrize("process", [{"type": "iid"}, CHAIN | {"rho": 0.0}], ids=lambda own: own["type"])
 def test_what_does_not_vary_is_known_before_long(process, kappa, alpha, tmp_path):
-    """Not at once where it might vary: no rejection in n windows leaves room for one in n/4."""
-    asked = scenario({"speedup": 0.01, "best_kappa": 0.01}, process=process | {"alpha": alpha}, kappa=kappa)
+    """Not at once where it might vary: no rejection in n lanes or windows leaves room for one in n/4."""
+    asked = scenario({"speedup": 0.03, "best_kappa": 0.05}, process=process | {"alpha": alpha}, kappa=kappa)
     found = sweep(asked, tmp_path / "out").estimates
     assert (found["speedup_low"] <= found["speedup_exact"] * (1 + 1e-12)).all()
     assert (found["speedup_exact"] * (1 - 1e-12) <= found["speedup_high"]).all()
-    assert (found["speedup_high"] - found["speedup_low"] <= 0.02).all()
+    assert (found["speedup_high"] - found["speedup_low"] <= 0.06).all()
     if kappa == [0]:
         assert (found["looks"] == 1).all()
 
