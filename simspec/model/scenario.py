@@ -25,7 +25,6 @@ from simspec.model.serving import KEYS, Serving
 from simspec.model.simulation import Simulation
 from simspec.model.stop import Stop
 from simspec.model.toml_lines import key_lines
-from simspec.model.trace import Trace
 
 CHAIN = {"type": "chain"}
 FIXED = {"type": "fixed"}
@@ -180,9 +179,8 @@ class Scenario:
         }
         for key, value in plain.items():
             object.__setattr__(self, key, value)
-        if self.stop is not None and self.method != "simulate":
-            told = f'[stop] needs rounds, and method = "{self.method}" plays none; allowed: method = "simulate"'
-            raise ParameterError("stop", told)
+        if self.stop is not None:
+            self.stop.check_method(self.method)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready dictionary that `from_dict` reads back into an equal scenario."""
@@ -333,9 +331,8 @@ class Scenario:
                 except ParameterError as error:
                     raise error.under(prefix) from None
                 process.check_method(self.method)
-                if self.stop is not None and isinstance(process, Trace):
-                    told = f"[stop] looks at what comes first, and that is no sample of the requests of {process}"
-                    raise ParameterError("stop", f"{told}; allowed with a trace: a fixed budget")
+                if self.stop is not None:
+                    self.stop.check(process)
                 for scheme, binding, where in schemes:
                     if binding.processes and process.label not in binding.processes:
                         continue

@@ -317,6 +317,7 @@ def test_what_does_not_vary_is_known_before_long(process, kappa, alpha, tmp_path
         assert (found["looks"] == 1).all()
 
 
+@pytest.mark.deep
 def test_the_interval_behind_the_best_holds_for_every_kappa_at_all_looks():
     """300 runs, three κ of which two are nearly equal, four looks; what decides ``best_kappa``.
 
@@ -421,6 +422,6 @@ def test_a_trace_cannot_stop(tmp_path):
     """Its first requests are no sample of it."""
     file = tmp_path / "own.csv"
     file.write_text("request,position,alpha\n" + "".join(f"{r},{p},0.7\n" for r in range(200) for p in range(9)))
-    process = {"type": "trace", "path": str(file), "alpha": "alpha"}
+    process = {"type": "trace", "path": str(file), "alpha": "alpha", "request": "request"}
     with pytest.raises(ParameterError, match=r"\[stop\] looks at what comes first.*a fixed budget"):
         plan(scenario({"speedup": 0.1}, process=process))
