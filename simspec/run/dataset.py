@@ -37,7 +37,7 @@ _OF_BEFORE: dict[str, Any] = {
 _INTERVALS = """\
 intervals at {level:.0%}: the noise of this simulation, not the error of your rates and costs; tied
 κ cannot be told from the best at this budget (paired, simultaneous).  More: the estimates table.
-seed {seed}, {windows:,} windows per simulation and κ, """
+seed {seed}, {windows} windows per simulation and κ, """
 _ORIGINS = {
     "simulate": _INTERVALS + "stream version {stream};",
     "multinomial": _INTERVALS + "each in one multinomial draw by numpy {numpy};",
@@ -155,7 +155,7 @@ class Dataset:
     @functools.cached_property
     def estimates(self) -> pd.DataFrame:
         """One row per point and κ: estimates with intervals."""
-        frame: pd.DataFrame = self._estimates_table.to_pandas()
+        frame: pd.DataFrame = self._estimates_table.to_pandas(split_blocks=True)
         return frame
 
     def to_pandas(self) -> pd.DataFrame:
@@ -287,19 +287,9 @@ class Dataset:
 
     def _stopped(self) -> list[str]:
         """What became of a run that stops by itself."""
-        stop = self.scenario.stop
-        if stop is None:
-            return []
-        from simspec.run.decided import decided
+        from simspec.run.decided import told
 
-        every, rounds = self.simulation_ids, int(values(self._estimates_table, "rounds").sum())
-        left = len(every) - len(decided(stop, self._estimates_table))
-        asked = ", ".join(f"{key} = {value:g}" for key, value in stop.keys().items())
-        lack = f"; {left:,} of {plural(len(every), 'simulation')} had all windows and knows less" if left else ""
-        return [
-            f"played until {asked} or all windows ({rounds:,} rounds in all); the intervals hold at all looks together"
-            f"{lack}.",
-        ]
+        return [] if self.scenario.stop is None else told(self.scenario.stop, self._estimates_table)
 
     def _recorded(self) -> list[str]:
         note = self.manifest.get("rounds")
@@ -314,7 +304,8 @@ class Dataset:
 
     def _origin(self) -> list[str]:
         made, own = self.manifest.get("provenance", {}), self.scenario
-        facts: dict[str, Any] = {"level": own.level, "seed": own.seed, "windows": own.windows}
+        windows = f"{'at most ' if own.stop else ''}{own.windows:,}"
+        facts: dict[str, Any] = {"level": own.level, "seed": own.seed, "windows": windows}
         facts |= {"stream": self.manifest.get("stream_version"), "numpy": made.get("libraries", {}).get("numpy", "?")}
         return [
             *_ORIGINS[own.method].format(**facts).splitlines(),

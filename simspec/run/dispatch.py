@@ -110,7 +110,7 @@ def _handfuls(
         if order:
             places = order([work.chunks for work in works])
             works.sort(key=lambda work: places.index(work.chunks))
-        each = job.windows * (1 if job.simulation.fresh else len(job.kappas)) // len(works)
+        each = job.planned * (1 if job.simulation.fresh else len(job.kappas)) // len(works)
         each = each if job.method == "simulate" else 0
         for work in works:
             hand.append(_Piece(number, job, work))

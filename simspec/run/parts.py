@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import time
 import uuid
@@ -11,37 +12,52 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simspec.kernels.tally import Folded, Tally
-from simspec.kernels.words import LANES
-from simspec.model import DatasetError
+from simspec.kernels.words import LANES, STREAM_VERSION
+from simspec.model import DatasetError, Scenario
+from simspec.model.identity import canonical_json
 from simspec.run.columns import values
 from simspec.run.dispatch import Work
 from simspec.run.engine import Job
-from simspec.run.played import NUMBERS, Played, Stretch, arrays_in, played_of, stretch_of, tally_from, tally_table
+from simspec.run.played import (
+    NUMBERS,
+    Arrays,
+    Played,
+    Stretch,
+    arrays_in,
+    played_of,
+    stretch_of,
+    tally_from,
+    tally_table,
+)
 from simspec.run.progress import Progress
 from simspec.run.schema import TALLIES
 from simspec.run.store import TALLY_WRITER, TEMPORARY, cannot_write, digest, sync
+from simspec.text import clean
 
 FOLDER = "played"
 NAME_DIGITS = 32
 FLUSH_SECONDS, FLUSH_SHARE, FLUSH_BYTES = 10.0, 0.02, 2**24
 """What was played is written when it took longer than this and than this share of the run, or is larger than that."""
-OPEN_FILES = 8
+_KEY = b"simspec"
+OPEN_FILES = 16
 """Files kept in memory while their rows are asked for."""
 
 
 @dataclass(frozen=True)
 class _At:
-    """Where a stretch is kept."""
+    """Where a stretch is kept: in a file, or in memory until it is there."""
 
     stretch: Stretch
-    path: Path
-    rows: range
+    path: Path | None
+    rows: range = range(0)
+    arrays: Arrays | None = None
 
 
 class Parts:
@@ -57,20 +73,26 @@ class Parts:
         Told of files that are damaged; they are removed, and what they held is played again.
     written : callable, optional
         Called when something was written, to copy it elsewhere.
+    run : str
+        What `run_of` says of the scenario; counts of another one are left alone.  Any are taken if it is ``""``.
+    again : bool
+        Whether what is kept from now on may be asked for as well, as a run does that stops by itself.
     """
 
     def __init__(
         self, folder: Path, others: Iterable[Path] = (), progress: Progress | None = None,
-        written: Callable[[], None] = lambda: None,
+        written: Callable[[], None] = lambda: None, run: str = "", again: bool = False,
     ) -> None:  # fmt: skip
         self.folder, self._progress, self.written = folder / FOLDER, progress, written
+        self._run, self._again = run, again
         self._index: dict[tuple[str, int], list[_At]] = defaultdict(list)
         self._open: OrderedDict[Path, pa.Table] = OrderedDict()
         self._new: list[Played] = []
         self._bytes = 0
         self._began = self._flushed = time.monotonic()
+        self._foreign: set[Path] = set()
         for path in self.files():
-            if self._is_sound(path):
+            if self._is_sound(path) and self._is_own(path):
                 self._add(path)
         for path in others:
             self._add(path)
@@ -93,6 +115,16 @@ class Parts:
             raise DatasetError(f"{path}: cannot be used ({error.strerror or error})") from None
         if self._progress is not None:
             self._progress.note(f"{path}: damaged (its content is not what its name says); played again")
+        return False
+
+    def _is_own(self, path: Path) -> bool:
+        """Whether counts are of this run: simulations of another seed have the same ids."""
+        note = _note(path) if self._run else ""
+        if note == self._run:
+            return True
+        self._foreign.add(path)
+        if self._progress is not None:
+            self._progress.note(f"{path}: of another run ({clean(note) or 'it does not say of which'}); left alone")
         return False
 
     def _add(self, path: Path) -> None:
@@ -127,9 +159,11 @@ class Parts:
 
     def _counts(self, job: Job, at: _At) -> Sequence[Tally]:
         """Read one stretch."""
-        rows = self._table(at.path).slice(at.rows.start, len(at.rows))
+        arrays = at.arrays
         try:
-            own = tally_from(job, at.stretch.kappa, arrays_in(rows))
+            if arrays is None and at.path is not None:
+                arrays = arrays_in(self._table(at.path).slice(at.rows.start, len(at.rows)))
+            own = tally_from(job, at.stretch.kappa, arrays or {})
         except (TypeError, ValueError) as error:  # whole by its name, and still none of ours
             raise DatasetError(f"{at.path}: holds counts of another form ({error}); remove it to go on") from None
         return own if isinstance(own, Folded) else [own]
@@ -146,6 +180,8 @@ class Parts:
         """Keep what was just played, on disk before long."""
         new = played_of(job, chunks, outcome)
         self._new += new
+        for one in new if self._again else ():
+            self._index[one.stretch.simulation, one.stretch.kappa].append(_At(one.stretch, None, arrays=one.arrays))
         self._bytes += sum(own.bytes for own in new)
         now = time.monotonic()
         patience = max(FLUSH_SECONDS, FLUSH_SHARE * (now - self._began))
@@ -155,7 +191,11 @@ class Parts:
     def flush(self) -> None:
         """Write what is not on disk yet."""
         if self._new:
-            write(self.folder, self._new)
+            path = write(self.folder, self._new, self._run)
+            if self._again:
+                for key in {(one.stretch.simulation, one.stretch.kappa) for one in self._new}:
+                    self._index[key] = [at for at in self._index[key] if at.path is not None]
+                self._add(path)
             self.written()
         self.forget()
 
@@ -168,12 +208,40 @@ class Parts:
         inside: dict[tuple[str, int], list[Stretch]] = defaultdict(list)
         for at in (at for path in finished for at in _held(path)):
             inside[at.stretch.simulation, at.stretch.kappa].append(at.stretch)
-        for path in self.files():
+        for path in (path for path in self.files() if path not in self._foreign):
             own = [at.stretch for at in _held(path)]
             if all(_is_in(inside.get((stretch.simulation, stretch.kappa), []), stretch) for stretch in own):
                 path.unlink()
         with suppress(OSError):  # other points are kept there
             self.folder.rmdir()
+
+
+def run_of(scenario: Scenario) -> str:
+    """What counts of the same simulation have to have in common, to stand beside each other."""
+    return _run(scenario.seed, scenario.method, STREAM_VERSION)
+
+
+def _run(seed: Any, method: Any, stream: Any) -> str:
+    return canonical_json({"seed": seed, "method": method, "stream_version": stream})
+
+
+def _note(path: Path) -> str:
+    """The same of a file; ``""`` if it does not say.
+
+    Raises
+    ------
+    DatasetError
+        It is no file of counts.
+    """
+    try:
+        found = (pq.read_schema(path).metadata or {}).get(_KEY)
+        note = json.loads(found) if found else {}
+        own = note.get("scenario", note)  # a finished table tells its whole scenario
+        return _run(own["seed"], own["method"], note["stream_version"])
+    except (AttributeError, KeyError, TypeError):
+        return ""
+    except (OSError, ValueError) as error:
+        raise DatasetError(f"{path}: holds no counts of simspec ({error}); remove it to go on") from None
 
 
 def _read(path: Path, columns: list[str] | None = None) -> pa.Table:
@@ -198,14 +266,16 @@ def _held(path: Path) -> Iterator[_At]:
 
 def _is_of(job: Job, own: Stretch) -> bool:
     """Whether a stretch is among what a job asks for."""
-    return own.range.stop <= job.layout.chunks and own == stretch_of(job, own.kappa, own.range)
+    inside = own.range.stop <= job.layout.chunks and not any(own.first < cut < own.range.stop for cut in job.cuts)
+    return inside and own == stretch_of(job, own.kappa, own.range)
 
 
 def _is_in(whole: Sequence[Stretch], own: Stretch) -> bool:
     """Whether a stretch is part of successive ones from the first chunk on; only the last chunk has fewer lanes."""
     chunks, lanes = (sum(getattr(stretch, name) for stretch in whole) for name in ("chunks", "lanes"))
     left = lanes - LANES * own.first if own.range.stop == chunks else LANES * own.chunks
-    return own.range.stop <= chunks and own.length == whole[0].length and own.lanes == left
+    alike = all(one.length == own.length for one in whole if one.first < own.range.stop and own.first < one.range.stop)
+    return own.range.stop <= chunks and alike and own.lanes == left
 
 
 def _without(pieces: Sequence[range], kept: Sequence[range]) -> Iterator[range]:
@@ -227,8 +297,8 @@ def _without(pieces: Sequence[range], kept: Sequence[range]) -> Iterator[range]:
             yield range(start, piece.stop)
 
 
-def write(folder: Path, played: Sequence[Played]) -> Path:
-    """Write counts into a file that is named by its content; the same content twice is one file.
+def write(folder: Path, played: Sequence[Played], run: str = "") -> Path:
+    """Write counts into a file that is named by its content, and says of which run; the same content twice is one file.
 
     Raises
     ------
@@ -239,7 +309,8 @@ def write(folder: Path, played: Sequence[Played]) -> Path:
     with cannot_write(folder):
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            pq.write_table(tally_table(played), temporary, **TALLY_WRITER)
+            table = tally_table(played).replace_schema_metadata({_KEY: run} if run else None)
+            pq.write_table(table, temporary, **TALLY_WRITER)
             sync(temporary)
             path = folder / f"{digest(temporary)[:NAME_DIGITS]}.parquet"
             os.replace(temporary, path)
