@@ -399,7 +399,8 @@ def exact_speedups(processes: Sequence[Process], kappas: Sequence[int], costs: S
         for i, (j, cost) in itertools.product(known, enumerate(costs)):
             out[i, j] = speedups(processes[i], longest, cost)[chosen]
     elif known:  # costs are arithmetic on the means
-        means = [route_of(processes[i]).sweep(processes[i], longest) for i in known]
+        sweeps = {own: route_of(own).sweep(own, longest) for own in dict.fromkeys(processes[i] for i in known)}
+        means = [sweeps[processes[i]] for i in known]
         names = ("mean_tokens", "mean_drafted", "p_full")
         tokens, drafted, full = (np.array([getattr(m, name) for m in means])[:, None, chosen] for name in names)
         c0, c_d, c_v, c_r, _ = np.array([tuple(cost.numbers().values()) for cost in costs]).T[..., None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from simspec.claims.coverage.units import token_cost_quantile
 from simspec.model import Process, Stop
 from simspec.run.columns import values
 from simspec.run.decided import WIDTHS, decided
-from simspec.run.engine import Parts, merge, parted, play
-from simspec.run.precision import looks
+from simspec.run.engine import Job, Parts, merge, parted, play
+from simspec.run.layout import looks
 from simspec.run.progress import Progress
 from simspec.run.tables import Block, estimate_table
 
@@ -66,7 +66,7 @@ FIGURES = (
 def exact(setting: Setting, figure: Figure) -> float:
     """The true value; NaN where it is not known: p99 of units of many rounds or requests."""
     process: Process = PROCESSES[setting.process]
-    law, own = theory.window(process, KAPPA), setting.job(0).layout
+    law, own = theory.window(process, KAPPA), setting.job(0).whole
     if figure.column == "speedup":
         return float(theory.speedup(process, KAPPA, USUAL))
     if figure.column == "alpha_examined":
@@ -138,18 +138,18 @@ def held(setting: Setting, replications: int, seed: int = 0, progress: Progress 
 
 def ends_of(setting: Setting) -> tuple[int, ...]:
     """Chunks after which a setting is looked at."""
-    chunks = setting.job(0).layout.chunks
+    chunks = setting.job(0).whole.chunks
     return looks(chunks) if setting.stopped else (chunks,)
 
 
 def tables(setting: Setting, seeds: Sequence[int]) -> Iterator[pa.Table]:
     """The estimates of some replications, look by look: rows by seed, price (usual, tied) and κ."""
     costs = [USUAL, tied(PROCESSES[setting.process])]
-    jobs: list[tuple[Any, Parts]] = [(setting.job(seed), {}) for seed in seeds]
+    jobs: list[tuple[Job, Parts]] = [(setting.job(seed), {}) for seed in seeds]
     for number, (begin, end) in enumerate(itertools.pairwise((0, *ends_of(setting))), start=1):
         blocks = []
         for job, parts in jobs:
-            own = replace(job, prefix=end, looks=number) if setting.stopped else job
+            own = job.at_look(number) if setting.stopped else job
             for kappa, tally in parted(play(own, range(begin, end))).items():
                 parts.setdefault(kappa, []).append((range(begin, end), tally))
             blocks.append(Block(own, merge(parts), costs, LEVEL))

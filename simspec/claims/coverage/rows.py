@@ -48,7 +48,7 @@ def rows_of(setting: Setting, found: Held) -> list[dict[str, Any]]:
 
 def _row(setting: Setting, found: Held, figure: Figure, when: str, inside: NDArray[np.bool_]) -> dict[str, Any]:
     job, many = setting.job(0), len(inside)
-    plan = job.layout
+    plan = job.whole
     share = float(inside.mean())
     stops = found.at[figure.key] if when == STOP else None
     return {
@@ -112,6 +112,7 @@ def judge_table(found: Judged) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for i, stage in enumerate(STAGES):
         row: dict[str, Any] = {"windows": stage, "seeds": found.seeds, "wrong": found.wrong[stage]}
+        row["tried"] = found.tried
         for name, own in found.refuted.items():
             row[name] = sum(own[before] for before in STAGES[: i + 1])
         rows.append(row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from simspec import theory
@@ -29,8 +30,9 @@ class ShortJob(Job):
 
     lanes: int = 0
 
-    @property
-    def _whole_layout(self) -> Layout:
+    @functools.cached_property
+    def whole(self) -> Layout:
+        """So many lanes of one request, or of the rounds that this leaves."""
         if self.process.unit == "generation":
             return Layout(self.lanes, 0, generations=1)
         return Layout(self.lanes, self.windows // self.lanes)
@@ -60,20 +62,23 @@ class Setting:
     def job(self, seed: int) -> Job:
         """The run with one seed."""
         own = Simulation(PROCESSES[self.process]), KAPPAS, self.windows, seed
-        return ShortJob(*own, lanes=self.lanes) if self.lanes else Job(*own)
+        return ShortJob(*own, lanes=self.lanes) if self.lanes else Job(*own, grows=self.stopped)
 
 
-LEAST, MIDDLE, LARGE, SEVERAL = 2**11, 2**17, 2**20, 2**21
+LEAST, MIDDLE, LARGE, SEVERAL = 2**11, 2**15, 2**20, 2**21
+SHORT = 2**13, True, 2**9
+"""Windows and lanes of runs that stop while little is known: 512 lanes of 16 rounds or one request."""
 CHEAP = ("independent", "independent, α = .99", "Markov, carried")
 """Played at larger budgets too."""
 SETTINGS: tuple[Setting, ...] = (
     *(Setting(name, LEAST) for name in PROCESSES),
     *(Setting(name, MIDDLE) for name in PROCESSES),
     *(Setting(name, LARGE) for name in CHEAP),
-    *(Setting(name, 2**14, stopped=True, lanes=2**10) for name in PROCESSES),
+    *(Setting(name, *SHORT) for name in PROCESSES),
     *(Setting(name, SEVERAL, stopped=True) for name in CHEAP),
 )
-"""As few rounds to a unit as there can be at 128 units (16 rounds, one request), and budgets as one would give."""
+"""First where the law of a unit is least like a bell: no more units than the fewest there are (128), of 16 rounds or of
+one request or few.  Then longer ones, and budgets as one would give."""
 
 
 def tied(process: Process) -> Cost:
@@ -83,7 +88,7 @@ def tied(process: Process) -> Cost:
     --------
     >>> own = PROCESSES["independent"]
     >>> [round(float(theory.speedup(own, kappa, tied(own))), 9) for kappa in KAPPAS]
-    [1.457851744, 1.457851744]
+    [1.490589316, 1.490589316]
     """
     short, long = (theory.window(process, kappa) for kappa in KAPPAS)
     spent = [USUAL.c0 + USUAL.c_r * (1.0 - law.p_full) for law in (short, long)]

@@ -60,8 +60,11 @@ def chain_of(process: Process) -> DraftChain:
     """What one draft does to the state; the outcomes of a two-state chain are states that always, or never, accept."""
     if isinstance(process, Markov):
         up, down = process.alpha + process.rho * (1.0 - process.alpha), process.alpha * (1.0 - process.rho)
-        steps = {"steps_after_reject": process.steps_after_reject, "steps_after_full": process.steps_after_full}
-        return hmm_chain(Hmm(P=((up, 1.0 - up), (down, 1.0 - down)), alphas=(1.0, 0.0), start="carry", **steps))
+        both = process.steps_after_reject, process.steps_after_full
+        moves = ((up, 1.0 - up), (down, 1.0 - down))
+        return hmm_chain(
+            Hmm(P=moves, alphas=(1.0, 0.0), start="carry", steps_after_reject=both[0], steps_after_full=both[1])
+        )
     assert isinstance(process, Hmm)  # no other process with lanes is asked for
     return hmm_chain(process)
 
