@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     own.add_argument("folder", type=Path, nargs="?", default=FOLDER, help=f"where all goes; default {FOLDER}")
     own.add_argument(
         "--replications", type=int, default=USUAL, metavar="N",
-        help=f"runs of each setting, and seeds judged, 100 to {MOST:,}; default {USUAL:,}, a quarter of an hour",
+        help=f"runs of each setting, and seeds judged, 100 to {MOST:,}; default {USUAL:,}, ten minutes",
     )  # fmt: skip
     own.add_argument("--seed", type=int, default=0, help="root seed of the first run, 0 to 2^32 - 1; default 0")
     own.add_argument("--quiet", action="store_true", help="no progress lines on stderr")

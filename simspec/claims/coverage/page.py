@@ -103,7 +103,7 @@ def _judge(found: pd.DataFrame) -> str:
 a union bound; what is not spent is due to stages that are wrong together, and to exact binomial intervals, which are
 wide.
 
-The judge is not mute: of {tried:,} seeds with the same claims {OFF:.0%} off, the share in which each is refuted, by stage.
+The judge is not mute.  Of {tried:,} seeds with these claims {OFF:.0%} off, the share in which each is refuted by then:
 
 ```text
 {table(["windows", "first false verdict", *names], lines)}
@@ -114,7 +114,7 @@ The judge is not mute: of {tried:,} seeds with the same claims {OFF:.0%} off, th
 def told(found: pd.DataFrame) -> list[str]:
     """A line per row that does not keep its word."""
     return [
-        f"{row.process}, {row.windows:,} windows, {row.budget} {row.when}: "
+        f"{row.process}, {row.windows:,} windows, {row.budget} {row.when}".rstrip() + ": "
         f"{row.figure} {row.coverage:.4f} ± {row.error:.4f}"
         for row in found[~found.inside].itertuples()
     ]
