@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _KINDS = (*PRICES, "process", "parameters", "scheme", "scheme_parameters")
 _OF_BEFORE: dict[str, Any] = {
+    "looks": 0,
     **dict.fromkeys(CHANGES, 0.0),
     **{f"serving_{key}": field.default for key, field in Serving.model_fields.items()},
 }
@@ -151,6 +152,12 @@ class Dataset:
     def simulation_ids(self) -> set[str]:
         """Which simulations it holds."""
         return set(values(self._estimates_table, "simulation_id").tolist())
+
+    @property
+    def looks(self) -> dict[str, int]:
+        """How often each simulation was looked at, by id; 0 where the budget was fixed."""
+        found = (values(self._estimates_table, name).tolist() for name in ("simulation_id", "looks"))
+        return dict(zip(*found, strict=True))
 
     @functools.cached_property
     def estimates(self) -> pd.DataFrame:
@@ -331,7 +338,7 @@ def _read_part(file: Path, schema: pa.Schema) -> pa.Table:
 
 
 def _completed(table: pa.Table, stored: list[str]) -> pa.Table:
-    """A file of before changes of κ had a price, and policies conditions, says that there were none."""
+    """A file of before changes of κ had a price, policies conditions, and runs looks, says that there were none."""
     for place, field in enumerate(table.schema):
         if field.name in _OF_BEFORE and field.name not in stored:
             values = np.full(table.num_rows, _OF_BEFORE[field.name])

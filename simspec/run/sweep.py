@@ -193,7 +193,9 @@ def _record(
 ) -> None:  # fmt: skip
     """Write single rounds of what could be played, and say in the manifest which."""
     failed = {entry["simulation_id"] for entry in manifest["failed"]}
-    missing = unrecorded(folder, (job for job in todo.jobs if job.simulation.id not in failed), recording)
+    looks = read(folder).looks if todo.scenario.stop else {}
+    jobs = [job for job in todo.jobs if job.simulation.id not in failed]
+    missing = unrecorded(folder, [job.at_look(looks[job.simulation.id]) if looks else job for job in jobs], recording)
     if missing:
         manifest["rounds"] = {**asdict(recording), "complete": False}
         store.write_json(manifest, folder / store.MANIFEST)
