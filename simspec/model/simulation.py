@@ -46,7 +46,7 @@ class Simulation:
         """Whether drafts are one chain, which every process plays in a form of its own."""
         return self.scheme.chained
 
-    @property
+    @functools.cached_property
     def fresh(self) -> bool:
         """Whether windows are counted as independent units, one run of the longest draft holding every κ."""
         return self.chained and self.process.unit == "window" and not self.steered

@@ -16,12 +16,13 @@ from simspec.kernels.tally import Tally
 from simspec.model import DatasetError, ParameterError, Scenario
 from simspec.model.scenario import POINTS_LIMIT
 from simspec.run import store
+from simspec.run.count_files import NAME_DIGITS
 from simspec.run.dataset import Dataset, read_manifest
 from simspec.run.dispatch import Work, play_jobs
 from simspec.run.engine import Job, warm
 from simspec.run.executors import Crew
 from simspec.run.folder import check_form, check_same, damaged, locked, open_folder, own_folder, scenario_of, settle
-from simspec.run.parts import FOLDER, NAME_DIGITS, Parts, run_of
+from simspec.run.parts import FOLDER, Parts, run_of
 from simspec.run.planning import Plan, plan, windows_of
 from simspec.run.progress import Progress
 from simspec.run.remote import Mirror, mirrored
