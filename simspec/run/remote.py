@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from simspec.model import DatasetError
 from simspec.run import address, parts, store
+from simspec.run.count_files import NAME_DIGITS
 from simspec.run.folder import is_mark, keep_counts, locked
 from simspec.run.progress import Progress
 from simspec.text import clean
@@ -28,7 +29,7 @@ PATIENCE = 300.0
 FIRST_WAIT, LONGEST_WAIT = 0.5, 20.0
 ADDRESS, PULLING = ".address", ".pulling"
 _TABLE = rf"({'|'.join(store.SCHEMAS)})/part-[0-9]{{6}}\.parquet"
-_PLAYED = rf"{parts.FOLDER}/[0-9a-f]{{{parts.NAME_DIGITS}}}\.parquet"
+_PLAYED = rf"{parts.FOLDER}/[0-9a-f]{{{NAME_DIGITS}}}\.parquet"
 _ROUNDS = r"rounds/[0-9a-f]{16}-kappa-[0-9]{1,5}\.parquet"
 _WANTED = re.compile(f"{re.escape(store.MANIFEST)}|{_TABLE}|{_PLAYED}|{_ROUNDS}", re.ASCII)
 """The files of a dataset; others in the same place are left alone."""
@@ -365,4 +366,4 @@ def _state(path: Path) -> tuple[int, int]:
 def _is_sound(path: Path, name: str, mark: list[Any] | None) -> bool:
     if mark is not None:
         return store.mark(path) == mark
-    return not name.startswith(f"{parts.FOLDER}/") or store.digest(path)[: parts.NAME_DIGITS] == Path(name).stem
+    return not name.startswith(f"{parts.FOLDER}/") or store.digest(path)[:NAME_DIGITS] == Path(name).stem
