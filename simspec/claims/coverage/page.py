@@ -53,7 +53,7 @@ those of a run that stops by itself {stopped:.1%} or more.  The standard error o
 * **Which κ is best**: κ = 2 and 4, at prices that make them equally fast to the last digit.  Right where neither is
   said to be beaten.  Where one is truly best there is less to be wrong about.
 * With fewer than 50 rejections, or acceptances, the spread of units is not trusted alone, and intervals are wider.
-* Settings of one process share random words, so that their shares are not independent.
+* Settings of one process share random words, so that their shares are not independent.  ! marks what is outside.
 """
     ]
     for title, rows in (
