@@ -270,7 +270,7 @@ def test_mpi_plays_the_same_and_survives_a_lost_process(tmp_path):
     whole = data(sweep(Scenario.from_dict(tomllib.loads(text)), tmp_path / "whole").path)
     words = ("run", tmp_path / "cluster.toml", "-o", tmp_path / "out", "--executor", "mpi")
     with mpi(*words) as own:
-        victim = _playing(own)
+        victim = _playing(own, tmp_path)
         os.kill(victim, signal.SIGKILL)
         out, said = own.communicate(timeout=60)
     assert own.returncode != 0
@@ -285,20 +285,20 @@ def test_mpi_plays_the_same_and_survives_a_lost_process(tmp_path):
     assert own.returncode == 2
 
 
-def _playing(own):
-    """A worker process of an MPI run, once the run counts windows."""
+def _playing(own, place):
+    """A worker process of an MPI run into a folder, once the run counts windows."""
     for line in own.stderr:
         if "simulating" in line and "windows" in line:
             break
     else:
         raise AssertionError("it never played")
     ranks = {}
-    for place in Path("/proc").glob("[0-9]*"):
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            words = (place / "environ").read_bytes().split(b"\0")
-            if os.getsid(int(place.name)) == own.pid or int((place / "stat").read_text().split()[5]) == own.pid:
-                ranks |= {int(word[9:]): int(place.name) for word in words if word.startswith(b"PMI_RANK=")}
-        except (OSError, ValueError):
+            if os.fsencode(place) in (process / "cmdline").read_bytes():
+                words = (process / "environ").read_bytes().split(b"\0")
+                ranks |= {int(word[9:]): int(process.name) for word in words if word.startswith(b"PMI_RANK=")}
+        except OSError:
             continue
     return ranks[2]
 
