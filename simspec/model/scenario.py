@@ -179,9 +179,8 @@ class Scenario:
         }
         for key, value in plain.items():
             object.__setattr__(self, key, value)
-        if self.stop is not None and self.method != "simulate":
-            told = f'[stop] needs rounds, and method = "{self.method}" plays none; allowed: method = "simulate"'
-            raise ParameterError("stop", told)
+        if self.stop is not None:
+            self.stop.check_method(self.method)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready dictionary that `from_dict` reads back into an equal scenario."""
@@ -332,6 +331,8 @@ class Scenario:
                 except ParameterError as error:
                     raise error.under(prefix) from None
                 process.check_method(self.method)
+                if self.stop is not None:
+                    self.stop.check(process)
                 for scheme, binding, where in schemes:
                     if binding.processes and process.label not in binding.processes:
                         continue

@@ -8,6 +8,8 @@ from pydantic import Field, model_validator
 
 from simspec.model.base import Model, Positive
 from simspec.model.errors import ParameterError
+from simspec.model.process import Process
+from simspec.model.trace import Trace
 
 
 class Stop(Model):
@@ -64,6 +66,18 @@ class Stop(Model):
     def targets(self) -> dict[str, float]:
         """How precise each figure is to be, by key."""
         return {key: value for key, value in self.keys().items() if key != "budget"}
+
+    def check_method(self, method: str) -> None:
+        """Raise `ParameterError` if a method plays nothing that could be stopped."""
+        if method != "simulate":
+            told = f'[stop] needs rounds, and method = "{method}" plays none; allowed: method = "simulate"'
+            raise ParameterError("stop", told)
+
+    def check(self, process: Process) -> None:
+        """Raise `ParameterError` if what a process plays first is no sample of it."""
+        if isinstance(process, Trace):
+            told = f"[stop] looks at what comes first, and that is no sample of the requests of {process}"
+            raise ParameterError("stop", f"{told}; allowed with a trace: a fixed budget")
 
     def keys(self) -> dict[str, float]:
         """What is asked for, by key."""

@@ -27,6 +27,7 @@ from simspec.run.policy_columns import policy_columns
 from simspec.run.schema import TABLES, WHOLE_CHUNK
 from simspec.run.scheme_columns import losses, scheme_laws, scheme_speedups
 from simspec.stats.counts import Counts, Ints, fold_sums
+from simspec.stats.intervals import level_of_look
 from simspec.stats.known import known_estimates, scheme_estimates
 from simspec.stats.point import priced_estimates, window_estimates
 from simspec.stats.prices import Prices
@@ -56,12 +57,8 @@ class Block:
 
     @property
     def each(self) -> float:
-        """Level of intervals of which ``level`` is that at all looks together: a union bound over any number of them.
-
-        Look k may be wrong with a chance of (1 − level)/(k(k + 1)), and these sum to 1 − level.
-        """
-        looks = self.job.looks
-        return 1.0 - (1.0 - self.level) / (looks * (looks + 1)) if looks else self.level
+        """Level of the intervals of which ``level`` is that at all looks together."""
+        return float(level_of_look(self.level, self.job.looks))
 
     @property
     def fresh(self) -> bool:
@@ -127,10 +124,11 @@ class Columns:
         for name, values in columns.items():
             self.pieces[name].append(np.broadcast_to(values, (rows,)))
 
-    def add_origin(self, job: Job, rows: int) -> None:
-        """Append the columns every table ends with."""
-        method = self.codes("method", [job.method])
-        self.add(rows, {"seed": np.uint64(job.seed), "method": method, "stream_version": np.int16(STREAM_VERSION)})
+    def add_origin(self, slab: Sequence[Block], which: Ints) -> None:
+        """Append the columns every table ends with, a row for each of some blocks by number."""
+        method = self.codes("method", [slab[0].job.method])
+        seeds = np.array([block.job.seed for block in slab], np.uint64)
+        self.add(len(which), {"seed": seeds[which], "method": method, "stream_version": np.int16(STREAM_VERSION)})
 
     def table(self) -> pa.Table:
         """The finished table; NaN becomes null."""
@@ -181,7 +179,7 @@ def chunk_table(blocks: Sequence[Block]) -> pa.Table:
             "lane": np.tile(lane.astype(np.int16), many * kappas),
             **{("n" if name == "n" else f"sum_{name}"): flat[:, i] for i, name in enumerate(SUMS)},
         })  # fmt: skip
-        out.add_origin(slab[0].job, rows)
+        out.add_origin(slab, np.repeat(np.arange(many), kappas * units))
     return out.table()
 
 
@@ -219,7 +217,7 @@ def count_table(blocks: Sequence[Block]) -> pa.Table:
             "accepted": accepted.astype(np.int16),
             "count": seen,
         })  # fmt: skip
-        out.add_origin(slab[0].job, len(seen))
+        out.add_origin(slab, which)
     return out.table()
 
 
@@ -289,7 +287,7 @@ def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
     values |= {name: value[..., None] for name, value in own.items()}
     values |= {name: values[name][..., None] for name in ("kappa_star", "at_kappa_max", "off_is_better")}
     out.add(rows, {name: np.broadcast_to(value, shape).reshape(rows) for name, value in values.items()})
-    out.add_origin(job, rows)
+    out.add_origin(slab, np.repeat(np.arange(len(slab)), shape[1] * shape[2]))
 
 
 _ALONE = {f"straggling{end}": np.zeros(()) for end in ("", "_low", "_high")}
@@ -398,7 +396,8 @@ def exact_speedups(processes: Sequence[Process], kappas: Sequence[int], costs: S
         for i, (j, cost) in itertools.product(known, enumerate(costs)):
             out[i, j] = speedups(processes[i], longest, cost)[chosen]
     elif known:  # costs are arithmetic on the means
-        means = [route_of(processes[i]).sweep(processes[i], longest) for i in known]
+        sweeps = {own: route_of(own).sweep(own, longest) for own in dict.fromkeys(processes[i] for i in known)}
+        means = [sweeps[processes[i]] for i in known]
         names = ("mean_tokens", "mean_drafted", "p_full")
         tokens, drafted, full = (np.array([getattr(m, name) for m in means])[:, None, chosen] for name in names)
         c0, c_d, c_v, c_r, _ = np.array([tuple(cost.numbers().values()) for cost in costs]).T[..., None]

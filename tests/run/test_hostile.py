@@ -11,8 +11,8 @@ import pytest
 import simspec.run
 from simspec.cli.main import main
 from simspec.model import DatasetError, Scenario
+from simspec.run.count_files import NAME_DIGITS
 from simspec.run.folder import open_folder
-from simspec.run.parts import NAME_DIGITS
 from simspec.run.planning import plan
 from simspec.run.store import digest
 from simspec.run.sweep import sweep
