@@ -142,7 +142,7 @@ def test_every_target(stop, tmp_path, monkeypatch):
         name = {"p99": "unit_token_cost_p99"}.get(key, key)
         assert ((found[f"{name}_high"] - found[f"{name}_low"]) / 2 <= wanted).all()
     else:
-        assert "not known so well when all windows were played: 1, drift(" in own.summary()
+        assert "not known so well when all windows were played: 1\n  drift\n" in own.summary()
     every = len(looks(next(iter(plan(own.scenario).jobs)).layout.chunks))
     assert (found["looks"] < every).all() == (wanted > 1e-6)
     assert f"played until {key} = {wanted:g}" in own.summary()
@@ -223,7 +223,7 @@ def test_a_budget_of_the_sweep_goes_to_what_still_needs_it_in_the_order_of_the_p
     assert by_run == [{4}, {3}]
     told = own.summary()
     assert "or 73,728 in all: 0 of 2 simulations known so well, 73,728 rounds" in told
-    assert "not known so well when the budget was spent: 2, markov(" in told
+    assert "not known so well when the budget was spent: 2\n  markov alpha=0.6 rho=0.3\n  markov alpha=0.9 rho=0.3\n" in told
     easy = sweep(scenario({"best_kappa": 0.5, "budget": 12 * each}), tmp_path / "easy").estimates
     assert easy["looks"].max() <= 3
     with pytest.raises(ParameterError, match=r"less than the first look at every simulation takes.*at least 12,288"):
@@ -413,7 +413,15 @@ def test_the_command(tmp_path, capsys):
     assert main([*asked, "--until", "speedup=0.001", "--until", "best_kappa=0.01"]) == 0
     out = capsys.readouterr().out
     assert "played until speedup = 0.001, best_kappa = 0.01, or all windows" in out
-    for word, said in (("speedup", "is no KEY=VALUE"), ("speed=1", "unknown"), ("speedup=x", "not a number")):
+    wrong = {
+        "speedup": "is no KEY=VALUE", "=": "is no KEY=VALUE", "speed=1": "unknown", "speedup=x": "not a number",
+        "budget=1e9": "asks for no precision",
+    }  # fmt: skip
+    assert main([*asked, "--until", "speedup=1", "--until", "speedup=2"]) == 2
+    assert "speedup is given twice" in capsys.readouterr().err
+    assert main([*asked, "--until", "speedup=1e-6", "--until", "budget=1e6", "--dry-run"]) == 0
+    assert "at most 1,000,000 windows; at most about" in capsys.readouterr().out
+    for word, said in wrong.items():
         assert main([*asked, "--until", word]) == 2
         assert said in capsys.readouterr().err
 
