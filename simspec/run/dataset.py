@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -70,6 +71,11 @@ class Dataset:
         """Whether the run went to its end."""
         return bool(self.manifest.get("complete"))
 
+    @property
+    def _go_on(self) -> str:
+        """The command that continues it."""
+        return f"simspec run {shlex.quote(clean(self.place))}"
+
     @functools.cached_property
     def scenario(self) -> Scenario:
         """The scenario, read from the metadata of the data files themselves."""
@@ -90,9 +96,7 @@ class Dataset:
         if not files:
             shard = self.manifest.get("shard")
             told = f"holds shard {shard} only; simspec combine FOLDER {self.path} … makes a dataset of all shards"
-            raise DatasetError(
-                f"{self.path}: {told if shard else f'holds no {name} yet; run the scenario again to continue it'}"
-            )
+            raise DatasetError(f"{self.path}: {told if shard else f'holds no {name} yet; {self._go_on} continues it'}")
         return files
 
     def _table(self, name: str) -> pa.Table:
@@ -236,7 +240,7 @@ class Dataset:
         if self._where:
             lines[0] += f", only {', '.join(f'{key} = {value}' for key, value in self._where.items())}"
         if not self.complete:
-            lines[0] += "  (not complete; run the scenario again to continue it)"
+            lines[0] += f"  (not complete; {self._go_on} continues it)"
         rest = [f"… and {points - most:,} more"] if most is not None and points > most else []
         lines += ["", self._best_text(most), *rest, "", *self._failures(), *self._origin()]
         lines += self._stopped() + self._recorded()
@@ -306,7 +310,7 @@ class Dataset:
         if not note:
             return []
         sample = "" if note["every"] == 1 else f", from one chunk in {note['every']:,}"
-        lack = "" if note["complete"] else " (not all yet; run again with --record)"
+        lack = "" if note["complete"] else f" (not all yet; {self._go_on} goes on)"
         return [
             f"rounds/ holds up to {note['record']:,} single rounds of each simulation and κ{sample}{lack}: "
             "simspec.read(…).rounds(id, kappa)."

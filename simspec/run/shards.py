@@ -7,7 +7,7 @@ import re
 import shutil
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,17 @@ from simspec.run.dataset import Dataset, read_manifest
 from simspec.run.dispatch import Work, play_jobs
 from simspec.run.engine import Job, warm
 from simspec.run.executors import Crew
-from simspec.run.folder import check_form, check_same, damaged, locked, open_folder, own_folder, scenario_of, settle
+from simspec.run.folder import (
+    check_form,
+    check_same,
+    damaged,
+    locked,
+    open_folder,
+    own_folder,
+    scenario_of,
+    settle,
+    stored_scenario,
+)
 from simspec.run.parts import FOLDER, NAME_DIGITS, Parts
 from simspec.run.planning import plan, windows_of
 from simspec.run.progress import Progress
@@ -201,9 +211,7 @@ def combine(
         check_form(folder, manifest)
         if scenario_of(manifest) != scenario_of(known):
             raise DatasetError(f"{folder}: holds other points than {first}; allowed: shards of one scenario")
-    scenario = replace(
-        Scenario.from_dict(scenario_of(known)), base=known.get("provenance", {}).get("scenario_folder", "")
-    )
+    scenario = stored_scenario(first, known)
     own, todo = Path(output), plan(scenario)
     open_folder(own, scenario, todo)
     store.make_folder(own)

@@ -87,7 +87,10 @@ def sweep(
     if not open_folder(folder, scenario, todo).complete:
         store.make_folder(folder)
         with locked(folder), (crew or Crew(many=threads)).workers(progress) as workers:
-            _complete(folder, open_folder(folder, scenario, todo), todo, workers, progress, mirror)
+            own = open_folder(folder, scenario, todo)
+            if recording is not None:  # so that the folder alone says what it was begun with
+                own.manifest["rounds"] = {**asdict(recording), "complete": False}
+            _complete(folder, own, todo, workers, progress, mirror)
     if recording is not None:
         _record(folder, read(folder).manifest, todo, recording, threads, progress)
     if mirror is None:
@@ -117,6 +120,8 @@ def _complete(
             kept.flush()
         raise
     except BaseException:
+        if progress is not None:
+            progress.say("stopping when the chunks that were begun end; Ctrl-C again stops at once")
         kept.flush()
         raise
     kept.tidy(folder / store.part_name("tallies", n) for n in range(len(todo.parts)))
