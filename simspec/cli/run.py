@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -99,6 +98,7 @@ def do(args: argparse.Namespace) -> int:
         from simspec.run.planning import plan
         from simspec.run.record import Recording
         from simspec.run.sweep import sweep
+        from simspec.text import command
 
         if args.record_every and not args.record:
             raise ParameterError("record_every", "--record-every needs --record N")
@@ -122,17 +122,18 @@ def do(args: argparse.Namespace) -> int:
         print_json({"folder": dataset.place, "scenario": scenario.to_dict(), "points": told,
                     "failed": dataset.failed})  # fmt: skip
     else:
-        show = shlex.join(["simspec", "show", dataset.place])
         print(told)
-        print(f"look again: {show}; in Python: simspec.read({dataset.place!r}).estimates")
+        print(
+            f"look again: {command('simspec', 'show', dataset.place)}; in Python: simspec.read({dataset.place!r}).estimates"
+        )
     return 2 if dataset.failed else 0
 
 
 def _continued(args: argparse.Namespace, most: int) -> Scenario | None:
     """The scenario of a folder in place of a file, and what else it was begun with in the place of absent flags."""
+    from simspec.run.address import is_remote
     from simspec.run.dataset import read
     from simspec.run.folder import stored_scenario
-    from simspec.run.remote import is_remote
 
     if not is_remote(args.scenario) and not Path(args.scenario).is_dir():
         return None
@@ -172,7 +173,7 @@ def _play_shard(args: argparse.Namespace, scenario: Scenario, crew: Crew, progre
 
     done = play_shard(scenario, Shard.read(args.shard), args.output, crew, progress, most)
     if args.json:
-        print_json({"folder": str(done.folder), "shard": args.shard, "pieces": done.pieces, "of": done.every})
+        print_json({"folder": done.place, "shard": args.shard, "pieces": done.pieces, "of": done.every})
     else:
         print(done)
     return 0

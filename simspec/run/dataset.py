@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 from simspec.model import DatasetError, ParameterError, Scenario, Scheme
 from simspec.model.cost import CHANGES
 from simspec.model.serving import Serving
+from simspec.run.address import is_remote
 from simspec.run.best_table import PRICES, best_table
 from simspec.run.columns import column, rows_of, values
 from simspec.run.pick import picked
@@ -22,7 +22,7 @@ from simspec.run.rounds import read_rounds
 from simspec.run.schema import SCHEMA_VERSION, TABLES
 from simspec.run.store import MANIFEST
 from simspec.run.systems import System, systems, systems_text
-from simspec.text import clean, plural
+from simspec.text import clean, command, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,11 +72,6 @@ class Dataset:
         """Whether the run went to its end."""
         return bool(self.manifest.get("complete"))
 
-    @property
-    def _go_on(self) -> str:
-        """The command that continues it."""
-        return f"simspec run {shlex.quote(clean(self.place))}"
-
     @functools.cached_property
     def scenario(self) -> Scenario:
         """The scenario, read from the metadata of the data files themselves."""
@@ -97,7 +92,8 @@ class Dataset:
         if not files:
             shard = self.manifest.get("shard")
             told = f"holds shard {shard} only; simspec combine FOLDER {self.path} … makes a dataset of all shards"
-            raise DatasetError(f"{self.path}: {told if shard else f'holds no {name} yet; {self._go_on} continues it'}")
+            absent = f"holds no {name} yet; {command('simspec', 'run', self.place)} continues it"
+            raise DatasetError(f"{self.path}: {told if shard else absent}")
         return files
 
     def _table(self, name: str) -> pa.Table:
@@ -247,7 +243,7 @@ class Dataset:
         if self._where:
             lines[0] += f", only {', '.join(f'{key} = {value}' for key, value in self._where.items())}"
         if not self.complete:
-            lines[0] += f"  (not complete; {self._go_on} continues it)"
+            lines[0] += f"  (not complete; {command('simspec', 'run', self.place)} continues it)"
         rest = [f"… and {points - most:,} more"] if most is not None and points > most else []
         lines += ["", self._best_text(most), *rest, "", *self._failures(), *self._origin()]
         lines += self._stopped() + self._recorded()
@@ -307,7 +303,7 @@ class Dataset:
         if not note:
             return []
         sample = "" if note["every"] == 1 else f", from one chunk in {note['every']:,}"
-        lack = "" if note["complete"] else f" (not all yet; {self._go_on} goes on)"
+        lack = "" if note["complete"] else f" (not all yet; {command('simspec', 'run', self.place)} goes on)"
         return [
             f"rounds/ holds up to {note['record']:,} single rounds of each simulation and κ{sample}{lack}: "
             "simspec.read(…).rounds(id, kappa)."
@@ -370,12 +366,12 @@ def read(path: str | Path) -> Dataset:
     ...
     simspec.model.errors.DatasetError: results/never-run: there is no such folder
     """
-    from simspec.run.remote import Mirror, is_remote
+    if is_remote(path):
+        from simspec.run.remote import fetched
 
-    mirror = Mirror(str(path)) if is_remote(path) else None
-    if mirror is not None:
-        mirror.pull()
-    folder = Path(path) if mirror is None else mirror.folder
+        mirror = fetched(str(path))
+        return Dataset(mirror.folder, _manifest_of(mirror.folder), address=mirror.name)
+    folder = Path(path)
     try:
         if not folder.exists():
             raise DatasetError(f"{folder}: there is no such folder")
@@ -383,6 +379,11 @@ def read(path: str | Path) -> Dataset:
             raise DatasetError(f"{folder}: is a file; allowed: the folder of a run, e.g. results/quickstart")
     except OSError as error:
         raise DatasetError(f"{folder}: cannot be read ({error.strerror})") from None
+    return Dataset(folder, _manifest_of(folder))
+
+
+def _manifest_of(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder that has to have one we understand."""
     manifest = read_manifest(folder)
     if manifest is None:
         raise DatasetError(f"{folder}: is not a simspec dataset (it has no {MANIFEST})")
@@ -390,7 +391,7 @@ def read(path: str | Path) -> Dataset:
         raise DatasetError(f"{folder}: its {MANIFEST} names no schema version, so it is not a simspec dataset")
     if manifest["schema_version"] > SCHEMA_VERSION:
         raise DatasetError(f"{folder}: was written by a newer simspec (schema {manifest['schema_version']})")
-    return Dataset(folder, manifest, address="" if mirror is None else mirror.name)
+    return manifest
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:

@@ -13,9 +13,11 @@ import subprocess
 import sys
 import termios
 import time
+from pathlib import Path
 
 import pytest
 
+import simspec
 from simspec.cli import interrupts
 from simspec.cli.main import main
 from simspec.model import Scenario
@@ -27,6 +29,7 @@ from simspec.run.progress import Progress
 
 ENTRY = "import simspec.run.progress as own; own.TICK = 0.2; from simspec.cli.main import entry; entry()"
 SLOW = "import simspec.run.parts as own; own.Parts.flush = lambda self: __import__('time').sleep(60); " + ENTRY
+OURS = {"PYTHONPATH": str(Path(simspec.__file__).parents[1])}
 LONG = """\
 name = "long"
 windows = 1_000_000_000
@@ -70,7 +73,7 @@ class Running:
             fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         self.process = subprocess.Popen(
             [sys.executable, "-c", program, *words], stdin=there if columns else subprocess.DEVNULL, stdout=there,
-            stderr=there, cwd=folder, env=own | environment, start_new_session=bool(columns),
+            stderr=there, cwd=folder, env=own | OURS | environment, start_new_session=bool(columns),
             preexec_fn=_own_terminal if columns else _hears_ctrl_c,
         )  # fmt: skip
         os.close(there)
@@ -131,7 +134,12 @@ def test_ctrl_c_on_a_narrow_terminal_and_the_line_that_goes_on(place, start):
     (line,) = re.findall(r"go on: (.*?)\r\n", own.text)
     assert tuple(shlex.split(line)[-len(words) :]) == words
     done = subprocess.run(
-        ["bash", "-c", f"{line} --windows 1000 --json"], cwd=place, capture_output=True, text=True, check=True
+        ["bash", "-c", f"{line} --windows 1000 --json"],
+        cwd=place,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | OURS,
     )
     own = json.loads(done.stdout)
     assert (own["folder"], own["scenario"]["seed"], own["scenario"]["stop"]) == ("out here", 7, {"speedup": 0.1})
