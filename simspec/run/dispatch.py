@@ -176,6 +176,7 @@ def _collect(
         if isinstance(piece.outcome, SimspecError):
             if not keep_going:
                 raise piece.outcome
+            job.release()
             return replace(job, failure=str(piece.outcome)), {}
         for kappa, own in parted(piece.outcome).items():
             parts.setdefault(kappa, []).append((piece.work.chunks, own))
@@ -184,4 +185,5 @@ def _collect(
             shelf.keep(job, piece.work.chunks, piece.outcome)
         if progress is not None and job.method == "simulate":
             (progress.add if new else progress.spare)(_windows(piece.outcome))
+    job.release()
     return job, {kappa: sorted(parts.get(kappa, []), key=lambda own: own[0].start) for kappa in job.tracks}
