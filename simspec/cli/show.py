@@ -52,5 +52,5 @@ def _told(args: argparse.Namespace) -> Any:
     found = found.where(**where_of(args.where)) if args.where else found
     if not args.json:
         return found.summary(most=None if args.all else 40)
-    own = {"folder": str(found.path), "scenario": found.scenario.to_dict()}
+    own = {"folder": found.place, "scenario": found.scenario.to_dict()}
     return own | {"points": found.best_records(), "manifest": found.manifest}

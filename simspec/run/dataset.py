@@ -91,9 +91,9 @@ class Dataset:
         files = sorted((self.path / name).glob("part-*.parquet"))
         if not files:
             shard = self.manifest.get("shard")
-            told = f"holds shard {shard} only; simspec combine FOLDER {self.path} … makes a dataset of all shards"
+            told = f"holds shard {shard} only; simspec combine FOLDER {self.place} … makes a dataset of all shards"
             absent = f"holds no {name} yet; {command('simspec', 'run', self.place)} continues it"
-            raise DatasetError(f"{self.path}: {told if shard else absent}")
+            raise DatasetError(f"{self.place}: {told if shard else absent}")
         return files
 
     def _table(self, name: str) -> pa.Table:

@@ -176,7 +176,6 @@ def _collect(
         if isinstance(piece.outcome, SimspecError):
             if not keep_going:
                 raise piece.outcome
-            job.release()
             return replace(job, failure=str(piece.outcome)), {}
         for kappa, own in parted(piece.outcome).items():
             parts.setdefault(kappa, []).append((piece.work.chunks, own))
