@@ -182,15 +182,26 @@ def _processes(many: int, _scheduler: str | None, say: _Say) -> contextlib.Abstr
 
     context = multiprocessing.get_context("spawn")  # a forked process shares locks of threads that it has not
     return _closing(
-        Workers(lambda: ProcessPoolExecutor(many, mp_context=context, initializer=_quiet), many, say, "processes")
+        Workers(lambda: ProcessPoolExecutor(many, mp_context=context, initializer=_serve), many, say, "processes")
     )
 
 
-def _quiet() -> None:
-    """A Ctrl-C at the terminal reaches every process; only the first one has to say so."""
+def _serve() -> None:
+    """How a worker begins: it leaves Ctrl-C to the first process, and ends with that, however it ends."""
+    import multiprocessing
+    import os
     import signal
+    import threading
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    first = multiprocessing.parent_process()
+    assert first is not None, "workers are begun by multiprocessing"
+
+    def end() -> None:
+        first.join()
+        os._exit(1)  # each worker holds the pipe of its orders open for the others: it would wait for ever
+
+    threading.Thread(target=end, name="simspec-end", daemon=True).start()
 
 
 @contextlib.contextmanager

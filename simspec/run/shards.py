@@ -208,13 +208,14 @@ def combine(
     open_folder(own, scenario, todo)
     store.make_folder(own)
     with locked(own):
-        manifest = open_folder(own, scenario, todo).manifest
-        store.write_json(manifest, own / store.MANIFEST)
-        for source, name in itertools.chain.from_iterable(_sources(*entry) for entry in manifests.items()):
-            _take(source, own / FOLDER / name)
-        _check_whole(
-            own, list(todo.jobs), progress, [str(manifest.get("shard", "")) for manifest in manifests.values()]
-        )
+        opened = open_folder(own, scenario, todo)
+        if not opened.complete:
+            counts = settle(own, opened)
+            store.write_json(opened.manifest, own / store.MANIFEST)
+            for source, name in itertools.chain.from_iterable(_sources(*entry) for entry in manifests.items()):
+                _take(source, own / FOLDER / name)
+            given = [str(manifest.get("shard", "")) for manifest in manifests.values()]
+            _check_whole(Parts(own, counts, progress), own, list(todo.jobs), given)
     return sweep(scenario, own, crew=crew, progress=progress)
 
 
@@ -243,9 +244,8 @@ def _take(source: Path, target: Path) -> None:
             shutil.copyfile(source, temporary)
 
 
-def _check_whole(folder: Path, jobs: list[Job], progress: Progress | None, shards: list[str]) -> None:
+def _check_whole(kept: Parts, folder: Path, jobs: list[Job], shards: list[str]) -> None:
     """Raise `DatasetError` if something was not played by any of them."""
-    kept = Parts(folder, (), progress)
     lacking = [job for job in jobs if any(not work.outcome for work in kept.split(job))]
     if not lacking:
         return

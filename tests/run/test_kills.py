@@ -33,18 +33,37 @@ c_d = 0.1
 """
 
 
+WRITER = ("flushing played/", "writing a part", "between parts and manifest", "writing the manifest")
+
+
+def killed(place, kills, seed, *histories):
+    own = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
+    done = subprocess.run(
+        [sys.executable, HERE / "killing.py", place, str(kills), str(seed), *histories],
+        capture_output=True, text=True, check=False, env=own,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["other bytes"], found["errors"], found["left over"]) == (0, 0, 0), (found, done.stderr)
+    assert found["kills"] >= kills
+    return found
+
+
+def test_a_few_kills_leave_the_same_bytes(tmp_path):
+    assert sum(killed(tmp_path, 3, 5, "fixed")["while"].values()) >= 3
+
+
 @pytest.mark.deep
 def test_a_hundred_kills_leave_the_same_bytes(tmp_path):
-    """At random moments, and just before and after random changes of the disk; fixed budgets and stopped runs."""
-    done = subprocess.run(
-        [sys.executable, HERE / "killing.py", tmp_path, "100", "1"], capture_output=True, text=True, check=True
-    )
-    found = json.loads(done.stdout)
-    assert found["kills"] >= 100
-    assert found["hit"] >= 80
-    assert found["with counts kept"] >= 30
-    assert found["with a part written"] >= 20
-    assert (found["other bytes"], found["errors"], found["left over"]) == (0, 0, 0), found
+    """At random moments, and just before and after random changes of the disk, of every kind of run and of workers."""
+    found = killed(tmp_path, 100, 1)
+    at = found["while"]
+    assert at["simulating"] >= 10
+    assert sum(at.get(doing, 0) for doing in WRITER) >= 15
+    assert all(at.get(doing, 0) >= 1 for doing in WRITER), at
+    assert at["tidying"] >= 5
+    assert at["worker process"] >= 3
+    assert set(found["of"]) == {"fixed", "stopped", "extended", "shards", "recording", "processes"}
 
 
 def data(path):
