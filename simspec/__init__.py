@@ -4,7 +4,8 @@ The public face is `exact`, `simulate`, `sweep`, `league`, `regret`, `trajectory
 `compare`, `trace`, `solve`, `phase`, `sample_tokens`, `write_report`; from an engine's log to a decision `fit`,
 `fit_processes`, `drift`, `costs`, `explain`, `recommend`, `export`, `ab`, `convert`, `gate_trips`, `plan_tree`; the
 acceptance processes, `Cost`, `RowProcess` with `register_process` for a process of your own, `Scheme` with
-`register_scheme` and `exact_law` for a way to draft, and `OwnPolicy` with `register_policy` for who chooses κ.
+`register_scheme` and `exact_law` for a way to draft, `OwnPolicy` with `register_policy` for who chooses κ, and `Crew`
+for who plays a long sweep.
 Everything is imported when first used, so that ``import simspec`` is immediate.
 """
 
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
         register_process,
         register_scheme,
     )
+    from simspec.run.executors import Crew
     from simspec.run.phase import phase
     from simspec.run.sampled import sample_tokens
     from simspec.theory.own_laws import exact_law
@@ -76,6 +78,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BetaMixture",
     "Cost",
+    "Crew",
     "DatasetError",
     "DiscreteMixture",
     "Drift",
@@ -135,6 +138,7 @@ _FUNCTIONS = (
     "validate", "write_report",
 )  # fmt: skip
 _ELSEWHERE = {
+    "Crew": "simspec.run.executors",
     "SchemeLaw": "simspec.theory.scheme_means",
     "exact_law": "simspec.theory.own_laws",
     "ab": "simspec.advice.ab.compare",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from simspec.model.serving import Serving
     from simspec.run.comparison import Comparison
     from simspec.run.dataset import Dataset
+    from simspec.run.executors import Crew
     from simspec.run.single import SimulationResult
 
 
@@ -110,6 +111,7 @@ def sweep(
     method: str | None = None,
     record: int | None = None,
     record_every: int = 1,
+    crew: Crew | None = None,
 ) -> Dataset:
     """Run a scenario into a folder of Parquet files and open it.
 
@@ -130,6 +132,8 @@ def sweep(
         none: writing a round takes far longer than playing it.
     record_every : int
         Take only every so many-th chunk of 64 lanes: a sample spread over the budget.
+    crew : Crew, optional
+        Who plays instead of threads: processes, a cluster, an executor of your own; changes no number.
 
     Returns
     -------
@@ -163,7 +167,7 @@ def sweep(
     else:
         scenario = Scenario.from_toml(scenario, **changed)
     recording = None if record is None else Recording(record, record_every)
-    return run_sweep(scenario, output, threads, recording=recording)
+    return run_sweep(scenario, output, threads, recording=recording, crew=crew)
 
 
 def read(path: str | Path) -> Dataset | Validation:

@@ -113,10 +113,13 @@ def _settle(says: Says, value: float) -> str:
     return verdict
 
 
-def judge(claims: Sequence[Claim], lab: Lab, stages: Sequence[int]) -> list[Verdict]:
-    """Judge claims with growing budgets; every simulated value is first held against the exact one."""
+def judge(claims: Sequence[Claim], lab: Lab, stages: Sequence[int], share: float = JUDGE_SHARE) -> list[Verdict]:
+    """Judge claims with growing budgets; every simulated value is first held against the exact one.
+
+    Any verdict is false with a probability of at most ``share``: each claim may spend as much of it at each stage.
+    """
     simulated = [claim for claim in claims if claim.quantity.needs]
-    level = 1.0 - JUDGE_SHARE / max(1, len(simulated) * len(stages))
+    level = 1.0 - share / max(1, len(simulated) * len(stages))
     verdicts: dict[int, Verdict] = {}
     for claim in claims:
         if not claim.quantity.needs:

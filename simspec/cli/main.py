@@ -189,6 +189,8 @@ def entry() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or never there
             stream.flush()
+    if "mpi4py.MPI" in sys.modules:  # a process that leaves without a word is taken for a crash of all
+        sys.exit(code)
     os._exit(code)  # all files are closed and all threads joined: taking the modules apart would only take time
 
 

@@ -27,6 +27,10 @@ class ParameterError(SimspecError):
         self.key = key
         self.message = message
 
+    def __reduce__(self) -> tuple[type[ParameterError], tuple[str, str]]:
+        """It comes back whole from another process."""
+        return type(self), (self.key, self.message)
+
     def under(self, prefix: str) -> ParameterError:
         """The same error seen from one level up: ``alpha`` becomes ``process.alpha``."""
         key = f"{prefix}.{self.key}" if self.key else prefix

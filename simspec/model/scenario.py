@@ -179,9 +179,8 @@ class Scenario:
         }
         for key, value in plain.items():
             object.__setattr__(self, key, value)
-        if self.stop is not None and self.method != "simulate":
-            told = f'[stop] needs rounds, and method = "{self.method}" plays none; allowed: method = "simulate"'
-            raise ParameterError("stop", told)
+        if self.stop is not None:
+            self.stop.check_method(self.method)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready dictionary that `from_dict` reads back into an equal scenario."""
@@ -230,6 +229,11 @@ class Scenario:
     def check(self, most: int = POINTS_LIMIT) -> None:
         """Raise `ParameterError` unless there are at most ``most`` points and each of them is valid."""
         self.check_size(most)
+        _ = self._sound
+
+    @functools.cached_property
+    def _sound(self) -> bool:
+        """Whether each point is valid: looked at once, since a scenario does not change; raises if one is not."""
         longest: dict[Scheme, int] = {}
         for simulation, kappas in self.simulations():
             if simulation.chained and not simulation.policy.adapts:
@@ -237,6 +241,7 @@ class Scenario:
         for cost, (scheme, kappa) in itertools.product(self.costs(), longest.items()):
             scheme.priced(cost).check_kappa(kappa)
         self._check_schemes()
+        return True
 
     def _check_schemes(self) -> None:
         """Make every table of rounds once, so that what has no meaning is said before anything runs."""
@@ -315,7 +320,8 @@ class Scenario:
 
     def _make_simulations(self) -> Iterator[tuple[Simulation, tuple[int, ...]]]:
         seen: dict[str, Simulation] = {}
-        schemes, policies = self._schemes(), list(itertools.product(self._policies(), self._servings()))
+        schemes, ways = self._schemes(), itertools.product(self._policies(), self._servings())
+        policies = [(policy, at, serving.under(policy)) for (policy, at), serving in ways]
         for index in range(len(self.process)):
             prefix, axes = process_axes(self.process, index)
             for keys in grid.combinations(axes):
@@ -325,11 +331,13 @@ class Scenario:
                 except ParameterError as error:
                     raise error.under(prefix) from None
                 process.check_method(self.method)
+                if self.stop is not None:
+                    self.stop.check(process)
                 for scheme, binding, where in schemes:
                     if binding.processes and process.label not in binding.processes:
                         continue
-                    for (policy, at), serving in policies:
-                        simulation = Simulation(process, scheme, policy, serving.under(policy))
+                    for policy, at, serving in policies:
+                        simulation = Simulation(process, scheme, policy, serving)
                         before = seen.get(simulation.id)
                         if before is not None:  # e.g. steps_after_full under start = "stationary", without effect there
                             _check_same_name(before, simulation, where, at)

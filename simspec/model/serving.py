@@ -107,8 +107,9 @@ class Serving(Model):
 
     def check(self, *policies: Policy) -> None:
         """Raise `ParameterError` if a key has no effect under any of the policies."""
-        matter = {key for policy in policies for key in self.under(policy).identity()}
-        for key in self.identity():
+        own = self.identity()
+        matter = {key for policy in policies for key in self.under(policy).identity()} if own else own
+        for key in own:
             if key not in matter:
                 told = f"{key} = {_said(getattr(self, key))} has no effect on policy {policies[0].type}"
                 who = "may choose κ = 0 (lowest = 0)" if key.startswith("stale") else "chooses κ by past rounds"

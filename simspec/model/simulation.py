@@ -46,7 +46,7 @@ class Simulation:
         """Whether drafts are one chain, which every process plays in a form of its own."""
         return self.scheme.chained
 
-    @property
+    @functools.cached_property
     def fresh(self) -> bool:
         """Whether windows are counted as independent units, one run of the longest draft holding every κ."""
         return self.chained and self.process.unit == "window" and not self.steered
@@ -147,7 +147,8 @@ class Simulation:
     def id(self) -> str:
         """SHA-256 of the canonical JSON of `identity`, 64 hexadecimal digits."""
         process, rest = self._process, (_canonical(self.policy), _canonical(self.scheme))
-        said = f',"serving":{_canonical(self.serving)}' if self.serving.identity() else ""
+        serving = _canonical(self.serving)
+        said = f',"serving":{serving}' if serving != "{}" else ""
         return sha256(f'{{"policy":{rest[0]},"process":{process},"scheme":{rest[1]}{said}}}'.encode()).hexdigest()
 
     @functools.cached_property

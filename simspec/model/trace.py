@@ -6,7 +6,7 @@ import functools
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from simspec.model.errors import ParameterError, did_you_mean, shown
 from simspec.model.process import Process, Processes
@@ -98,6 +98,7 @@ class Trace(Process):
     where: dict[str, Cell] | None = Field(default=None, description="rows to keep: column = value")
     truncate: bool = True
     sha256: str | None = Field(default=None, description="expected content hash")
+    _content: str = PrivateAttr(default="")
 
     @model_validator(mode="after")
     def _fits(self) -> Trace:
@@ -122,7 +123,15 @@ class Trace(Process):
         found = content_hash(self.path)
         if self.sha256 is not None and self.sha256 != found:
             raise ParameterError("sha256", f"sha256: {self.path} has {found[:12]}…, not {self.sha256[:12]}…")
+        self._content = found
         return self
+
+    def check_content(self) -> None:
+        """Raise `ParameterError` if the file is not the one that was asked about, on another machine or by now."""
+        found = content_hash(self.path)
+        if found != self._content:
+            told = f"{self.path} has SHA-256 {found[:12]}…, and {self._content[:12]}… was asked for"
+            raise ParameterError("path", f"{told}; allowed: the same file for every worker, unchanged while it plays")
 
     @property
     def dense(self) -> bool:

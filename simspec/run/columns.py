@@ -103,6 +103,8 @@ def values(table: pa.Table, name: str) -> np.ndarray:
     array([0.5, nan, 0.7])
     """
     stored = table.column(name)
+    if pa.types.is_dictionary(stored.type):  # its words are looked up once, not once for every row group
+        stored = pa.chunked_array([stored.combine_chunks()])
     parts = [_plain(part) for part in stored.chunks]
     return np.concatenate(parts) if parts else np.empty(0)
 

@@ -23,6 +23,7 @@ from simspec.run.layout import USUAL_ROUNDS
 from simspec.run.sides import COST, Side, Units
 from simspec.run.versus import names_of, only_policy, part_of, question_names
 from simspec.stats import difference as stats
+from simspec.stats.intervals import level_of_look
 from simspec.text import kappa_set
 
 _N = SUMS.index("n")
@@ -288,8 +289,10 @@ class Matching:
 
 
 def _stored(rows: Any, quantity: str) -> stats.Stored:
-    columns = (quantity, f"{quantity}_high", "level", "units")
-    return stats.Stored(*(rows[name].to_numpy(np.float64) for name in columns))
+    value, high, level, looks, units = (
+        rows[name].to_numpy(np.float64) for name in (quantity, f"{quantity}_high", "level", "looks", "units")
+    )
+    return stats.Stored(value, high, level_of_look(level, looks), units)
 
 
 def _sizes(side: str, own: Units) -> dict[str, Any]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _KINDS = (*PRICES, "process", "parameters", "scheme", "scheme_parameters")
 _OF_BEFORE: dict[str, Any] = {
+    "looks": 0,
     **dict.fromkeys(CHANGES, 0.0),
     **{f"serving_{key}": field.default for key, field in Serving.model_fields.items()},
 }
@@ -37,7 +38,7 @@ _OF_BEFORE: dict[str, Any] = {
 _INTERVALS = """\
 intervals at {level:.0%}: the noise of this simulation, not the error of your rates and costs; tied
 κ cannot be told from the best at this budget (paired, simultaneous).  More: the estimates table.
-seed {seed}, {windows:,} windows per simulation and κ, """
+seed {seed}, {windows} windows per simulation and κ, """
 _ORIGINS = {
     "simulate": _INTERVALS + "stream version {stream};",
     "multinomial": _INTERVALS + "each in one multinomial draw by numpy {numpy};",
@@ -152,10 +153,16 @@ class Dataset:
         """Which simulations it holds."""
         return set(values(self._estimates_table, "simulation_id").tolist())
 
+    @property
+    def looks(self) -> dict[str, int]:
+        """How often each simulation was looked at, by id; 0 where the budget was fixed."""
+        found = (values(self._estimates_table, name).tolist() for name in ("simulation_id", "looks"))
+        return dict(zip(*found, strict=True))
+
     @functools.cached_property
     def estimates(self) -> pd.DataFrame:
         """One row per point and κ: estimates with intervals."""
-        frame: pd.DataFrame = self._estimates_table.to_pandas()
+        frame: pd.DataFrame = self._estimates_table.to_pandas(split_blocks=True)
         return frame
 
     def to_pandas(self) -> pd.DataFrame:
@@ -287,19 +294,9 @@ class Dataset:
 
     def _stopped(self) -> list[str]:
         """What became of a run that stops by itself."""
-        stop = self.scenario.stop
-        if stop is None:
-            return []
-        from simspec.run.decided import decided
+        from simspec.run.decided import told
 
-        every, rounds = self.simulation_ids, int(values(self._estimates_table, "rounds").sum())
-        left = len(every) - len(decided(stop, self._estimates_table))
-        asked = ", ".join(f"{key} = {value:g}" for key, value in stop.keys().items())
-        lack = f"; {left:,} of {plural(len(every), 'simulation')} had all windows and knows less" if left else ""
-        return [
-            f"played until {asked} or all windows ({rounds:,} rounds in all); the intervals hold at all looks together"
-            f"{lack}.",
-        ]
+        return [] if self.scenario.stop is None else told(self.scenario.stop, self._estimates_table)
 
     def _recorded(self) -> list[str]:
         note = self.manifest.get("rounds")
@@ -314,7 +311,8 @@ class Dataset:
 
     def _origin(self) -> list[str]:
         made, own = self.manifest.get("provenance", {}), self.scenario
-        facts: dict[str, Any] = {"level": own.level, "seed": own.seed, "windows": own.windows}
+        windows = f"{'at most ' if own.stop else ''}{own.windows:,}"
+        facts: dict[str, Any] = {"level": own.level, "seed": own.seed, "windows": windows}
         facts |= {"stream": self.manifest.get("stream_version"), "numpy": made.get("libraries", {}).get("numpy", "?")}
         return [
             *_ORIGINS[own.method].format(**facts).splitlines(),
@@ -340,7 +338,7 @@ def _read_part(file: Path, schema: pa.Schema) -> pa.Table:
 
 
 def _completed(table: pa.Table, stored: list[str]) -> pa.Table:
-    """A file of before changes of κ had a price, and policies conditions, says that there were none."""
+    """A file of before changes of κ had a price, policies conditions, and runs looks, says that there were none."""
     for place, field in enumerate(table.schema):
         if field.name in _OF_BEFORE and field.name not in stored:
             values = np.full(table.num_rows, _OF_BEFORE[field.name])

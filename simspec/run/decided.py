@@ -1,12 +1,16 @@
-"""Is a simulation known as precisely as was asked for?  Every κ and cost of it."""
+"""Is a simulation known as precisely as was asked for?  Every κ and cost of it; and if not, why was it left?"""
 
 from __future__ import annotations
+
+import json
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from simspec.model.stop import Stop
-from simspec.run.columns import values
+from simspec.run.columns import rows_of, values
+from simspec.text import clean, plural
 
 WIDTHS = {"mean_accepted": "mean_accepted", "speedup": "speedup", "p99": "unit_token_cost_p99"}
 """The column whose interval has to be narrow, by key of a ``[stop]`` table."""
@@ -15,7 +19,7 @@ WIDTHS = {"mean_accepted": "mean_accepted", "speedup": "speedup", "p99": "unit_t
 def decided(stop: Stop, estimates: pa.Table) -> set[tuple[str, int]]:
     """(simulation id, seed) of which every row of the estimates is as precise as asked for."""
     enough = np.ones(len(estimates), np.bool_)
-    for key, wanted in stop.keys().items():
+    for key, wanted in stop.targets().items():
         if key == "best_kappa":
             low, high, behind = (values(estimates, f"behind_best{end}") for end in ("_low", "_high", ""))
             best = values(estimates, "speedup") - behind
@@ -25,3 +29,49 @@ def decided(stop: Stop, estimates: pa.Table) -> set[tuple[str, int]]:
             enough &= high - low <= 2.0 * wanted
     runs = list(zip(*(values(estimates, name).tolist() for name in ("simulation_id", "seed")), strict=True))
     return set(runs) - {run for run, known in zip(runs, enough, strict=True) if not known}
+
+
+NAMED = 5
+"""Simulations that are named in one line."""
+
+
+def told(stop: Stop, estimates: pa.Table) -> list[str]:
+    """Lines about a run that stops by itself: what was asked for, which simulations are not known so well, and why."""
+    asked = ", ".join(f"{key} = {value:g}" for key, value in stop.targets().items())
+    most = "all windows" if stop.budget is None else f"all windows, or {stop.budget:,.0f} in all"
+    found = {name: values(estimates, name) for name in ("simulation_id", "kappa", "rounds", "windows", "looks")}
+    known = {simulation for simulation, _ in decided(stop, estimates)}
+    _, first, number = np.unique(found["simulation_id"].astype(str), return_index=True, return_inverse=True)
+    places, once = np.sort(first), np.unique(number * 2**16 + found["kappa"], return_index=True)[1]  # not at each cost
+    open_ones = np.array([place for place in places if found["simulation_id"][place] not in known], np.int64)
+    spent = found["rounds"][open_ones] < found["windows"][open_ones]
+    lines = [
+        f"played until {asked}, or {most}: {len(places) - len(open_ones):,} of {plural(len(places), 'simulation')} "
+        f"known so well, {int(found['rounds'][once].sum()):,} rounds."
+    ]
+    for why, own in (("all windows were played", open_ones[~spent]), ("the budget was spent", open_ones[spent])):
+        if own.size:
+            names = [_name(row) for row in rows_of(estimates.select(_NAMES), own[:NAMED])]
+            more = f"; and {own.size - NAMED:,} more" if own.size > NAMED else ""
+            lines.append(f"not known so well when {why}: {own.size:,}, {'; '.join(names)}{more}.")
+    looks = int(found["looks"].max(initial=0))
+    return [*lines, f"intervals are wider for {plural(looks, 'look')} at most, and hold at all looks together."]
+
+
+_NAMES = [
+    "label", "process", "parameters", "scheme", "scheme_parameters", "scheme_label", "policy", "policy_parameters",
+    "policy_label",
+]  # fmt: skip
+
+
+def _name(row: dict[str, Any]) -> str:
+    """A simulation as its columns have it: the labels that were given, else types and parameters."""
+    own = [row["label"] or _call(row["process"], row["parameters"])]
+    for kind, usual in (("scheme", "chain"), ("policy", "fixed")):
+        if row[kind] != usual:
+            own.append(row[f"{kind}_label"] or _call(row[kind], row[f"{kind}_parameters"]))
+    return clean(", ".join(own))
+
+
+def _call(name: str, parameters: str) -> str:
+    return f"{name}({', '.join(f'{key} = {value}' for key, value in json.loads(parameters).items())})"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -15,6 +14,7 @@ from simspec.run.engine import PIECE_WINDOWS, Job, Parts, merge, parted, play
 from simspec.run.executors import Workers, threads_only
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
+from simspec.run.workers import KEPT, Asked
 
 SMALLEST_JOB = 2**12
 """Windows that take as long as the handling of a job."""
@@ -110,7 +110,7 @@ def _handfuls(
         if order:
             places = order([work.chunks for work in works])
             works.sort(key=lambda work: places.index(work.chunks))
-        each = job.windows * (1 if job.simulation.fresh else len(job.kappas)) // len(works)
+        each = job.planned * (1 if job.simulation.fresh else len(job.kappas)) // len(works)
         each = each if job.method == "simulate" else 0
         for work in works:
             hand.append(_Piece(number, job, work))
@@ -135,7 +135,7 @@ def play_all(asked: list[tuple[Job, range, tuple[int, ...]]]) -> list[Sequence[T
 
 def _played(workers: Workers, hands: Iterable[list[_Piece]]) -> Iterator[_Piece]:
     """Finished pieces in the order given; a few handfuls for each worker are under way."""
-    waiting: deque[tuple[list[_Piece], Future[list[Sequence[Tally] | SimspecError]] | None]] = deque()
+    waiting: deque[tuple[list[_Piece], Asked | None]] = deque()
     for hand in hands:
         asked = [(piece.job, piece.work.chunks, piece.work.kappas) for piece in hand if not piece.work.outcome]
         waiting.append((hand, workers.submit(play_all, asked) if asked else None))
@@ -145,12 +145,21 @@ def _played(workers: Workers, hands: Iterable[list[_Piece]]) -> Iterator[_Piece]
         yield from _finished(workers, *waiting.popleft())
 
 
-def _finished(
-    workers: Workers, hand: list[_Piece], future: Future[list[Sequence[Tally] | SimspecError]] | None
-) -> Iterator[_Piece]:
-    outcomes = iter(workers.result(future) if future else [])
+def _finished(workers: Workers, hand: list[_Piece], asked: Asked | None) -> Iterator[_Piece]:
+    outcomes = iter(workers.result(asked) if asked else [])
     for piece in hand:
-        yield replace(piece, outcome=piece.work.outcome() if piece.work.outcome else next(outcomes))
+        outcome = piece.work.outcome() if piece.work.outcome else next(outcomes)
+        if isinstance(outcome, SimspecError) and not workers.near:
+            outcome = _confirmed(outcome, piece, workers.kind)
+        yield replace(piece, outcome=outcome)
+
+
+def _confirmed(error: SimspecError, piece: _Piece, kind: str) -> SimspecError:
+    """An error of the user's is one everywhere; otherwise a worker lacks something, e.g. the file of a trace."""
+    (here,) = play_all([(piece.job, piece.work.chunks, piece.work.kappas)])
+    if isinstance(here, SimspecError):
+        return here
+    raise SimspecError(f"executor {kind}: on a worker, though not here: {error}; {KEPT}")
 
 
 def _collect(

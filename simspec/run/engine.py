@@ -21,7 +21,7 @@ from simspec.kernels.lower_schemes import KindTally, SchemeForm, join_kinds, sch
 from simspec.kernels.tally import BY_LANE, Folded, Tally, together
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import Process, SimspecError, Simulation, Trace
-from simspec.run.layout import Layout, layout
+from simspec.run.layout import FEWEST_LANES, Layout, layout, looks
 from simspec.run.plans import steered_form_of, steering
 from simspec.run.progress import Progress
 from simspec.run.traces import trace_form, trace_layout
@@ -37,7 +37,8 @@ class Job:
 
     ``method`` is ``"simulate"``, or ``"multinomial"``: the counts of all windows are one draw over the runs up to the
     longest κ, folded for the others.  Of a run that stops by itself, only the first ``prefix`` chunks are played, as
-    decided at the last of so many ``looks``; no piece goes over one of the ``cuts``, at which it may stop.
+    decided at the last of so many ``looks``; no piece goes over one of the ``cuts``, at which it may stop, and where it
+    ``grows`` its lanes do not depend on the budget.
     """
 
     simulation: Simulation
@@ -49,6 +50,7 @@ class Job:
     cuts: tuple[int, ...] = ()
     prefix: int = 0
     looks: int = 0
+    grows: bool = False
 
     @property
     def process(self) -> Process:
@@ -57,17 +59,30 @@ class Job:
     @functools.cached_property
     def layout(self) -> Layout:
         """How the budget is cut into lanes and chunks, as far as it is played."""
-        own = self._whole_layout
+        own = self.whole
         return replace(own, lanes=min(own.lanes, LANES * self.prefix)) if self.prefix else own
 
-    @property
-    def _whole_layout(self) -> Layout:
+    @functools.cached_property
+    def whole(self) -> Layout:
+        """The same for all of the budget."""
         if isinstance(self.process, Trace):
             return trace_layout(self.process, self.windows, max(self.kappas))
         if self.simulation.fresh:
-            return layout(self.process, self.windows, self.kappas, LANES // 2)
-        together = self.simulation.serving.batch
-        return layout(self.process, self.windows, self.kappas, rounds_only=not self.simulation.chained, batch=together)
+            return layout(self.process, self.windows, self.kappas, LANES // 2, grows=self.grows)
+        batch, rounds_only = self.simulation.serving.batch, not self.simulation.chained
+        return layout(self.process, self.windows, self.kappas, FEWEST_LANES, rounds_only, batch, self.grows)
+
+    @property
+    def planned(self) -> int:
+        """Rounds per κ, as far as it is played; requests end by themselves, of these it is what was asked for."""
+        every = self.whole.played(self.whole.chunks)
+        most = max(self.windows, every if self.whole.rounds else 0)
+        return most * self.layout.played(self.layout.chunks) // every
+
+    def at_look(self, number: int) -> Job:
+        """The same as far as it is played at a look, the first being 1; after the last one, all of it."""
+        cuts = looks(self.whole.chunks)
+        return replace(self, cuts=cuts, prefix=cuts[min(number, len(cuts)) - 1], looks=number)
 
     @property
     def tracks(self) -> tuple[int, ...]:
@@ -98,13 +113,15 @@ class Job:
         if self.method != "simulate":
             return [range(1)]
         plan = self.layout
-        per_chunk = LANES * (plan.rounds or self.windows // self._whole_layout.lanes + 1)
+        per_chunk = LANES * (plan.rounds or self.windows * plan.length // self.whole.played(self.whole.chunks) + 1)
         most = FRESH_PIECE_WINDOWS
         if not self.simulation.fresh:
             most, per_chunk = PIECE_WINDOWS, per_chunk * len(self.kappas)
-        step = max(1, most // per_chunk)
-        whole = plan.lanes // LANES
-        ends = sorted({*range(0, whole, step), whole, plan.chunks, *(cut for cut in self.cuts if cut < plan.chunks)})
+        whole, at, starts = plan.lanes // LANES, 0, list[int]()
+        while at < whole:
+            starts.append(at)
+            at += max(1, most // (per_chunk * plan.growth(at)))
+        ends = sorted({0, *starts, whole, plan.chunks, *(cut for cut in self.cuts if cut < plan.chunks)})
         return [range(*pair) for pair in itertools.pairwise(ends)]
 
 
@@ -128,7 +145,7 @@ def play(job: Job, chunks: Iterable[int], kappas: Sequence[int] = ()) -> Sequenc
 def _play_scheme(job: Job, kappa: int, chunks: list[int]) -> KindTally:
     """Rounds by the table of a scheme."""
     plan, form = job.layout, job.scheme_form(kappa)
-    played = [players().scheme_counts(form, job.keys, c, plan.lanes_of(c), plan.rounds) for c in chunks]
+    played = [players().scheme_counts(form, job.keys, c, plan.lanes_of(c), plan.length_of(c)) for c in chunks]
     return tally_of(form.kinds, np.concatenate(played), kappa)
 
 
@@ -139,7 +156,7 @@ def _play_policy(job: Job, kappa: int, chunks: list[int]) -> Tally:
     steer, first = PolicyForm(lowest=kappa, highest=kappa, serving=serving), kappa
     if policy.adapts:
         steer, first = steering(job.process, policy, serving)
-    played = [players().play(rows, job.keys, c, plan.lanes_of(c), plan.length, first, steer) for c in chunks]
+    played = [players().play(rows, job.keys, c, plan.lanes_of(c), plan.length_of(c), first, steer) for c in chunks]
     tally = replace(join(played), kappa=kappa)
     return together(tally, serving.batch) if serving.batch > 1 else tally
 
@@ -153,7 +170,8 @@ def _play_once(job: Job, form: Form, chunks: list[int]) -> np.ndarray | None:
         return out
     if isinstance(form, Steps) and form.restarts:
         kappa = max(job.kappas)
-        return np.concatenate([play.step_runs(form, keys, c, plan.lanes_of(c), plan.rounds, kappa) for c in chunks])
+        own = [play.step_runs(form, keys, c, plan.lanes_of(c), plan.length_of(c), kappa) for c in chunks]
+        return np.concatenate(own)
     return None
 
 
@@ -170,7 +188,7 @@ def form_of(process: Process, kappa: int) -> Form:
 
 def _play_each(job: Job, form: Form, kappa: int, chunks: list[int]) -> Tally:
     plan, keys = job.layout, job.keys
-    return join([players().play(form, keys, chunk, plan.lanes_of(chunk), plan.length, kappa) for chunk in chunks])
+    return join([players().play(form, keys, c, plan.lanes_of(c), plan.length_of(c), kappa) for c in chunks])
 
 
 def join(parts: Sequence[Tally]) -> Tally:

@@ -15,6 +15,7 @@ from simspec.kernels.words import STREAM_VERSION
 from simspec.model import DatasetError, Scenario, Trace
 from simspec.model.trace import content_hash
 from simspec.run import parts, store
+from simspec.run.count_files import NAME_DIGITS
 from simspec.run.dataset import read_manifest
 from simspec.run.planning import Plan
 from simspec.run.provenance import provenance
@@ -186,7 +187,7 @@ def settle(folder: Path, own: Opened) -> list[Path]:
 
 def _keep(folder: Path, path: Path, digest: str) -> None:
     """Move finished counts to those that were played, under the name of their content."""
-    kept = folder / parts.FOLDER / f"{digest[: parts.NAME_DIGITS]}.parquet"
+    kept = folder / parts.FOLDER / f"{digest[:NAME_DIGITS]}.parquet"
     with store.cannot_write(kept):
         kept.parent.mkdir(exist_ok=True)
         os.replace(path, kept)

@@ -31,8 +31,8 @@ def pages(job: Job, kappa: int, most: int, every: int) -> Generator[pa.Table, No
     current, other = (_Page(own, kappa, placed) for own in (first, second))
     for chunk in range(0, plan.chunks, every):
         own = min(MOST_PER_LANE, most)  # of the first lane that many are enough
-        lanes = plan.lanes_of(chunk)
-        listed = players().rounds_of(form, job.keys, chunk, lanes, plan.length, kappa, own, room.view(np.int32))
+        where = (chunk, plan.lanes_of(chunk), plan.length_of(chunk))
+        listed = players().rounds_of(form, job.keys, *where, kappa, own, room.view(np.int32))
         if not current.takes(listed[2].size):
             yield current.table(ROW_GROUP)
             current, other = other, current

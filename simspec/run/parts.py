@@ -3,45 +3,31 @@
 from __future__ import annotations
 
 import functools
-import os
+import json
 import time
-import uuid
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simspec.kernels.tally import Folded, Tally
-from simspec.kernels.words import LANES
-from simspec.model import DatasetError
-from simspec.run.columns import values
+from simspec.kernels.words import LANES, STREAM_VERSION
+from simspec.model import DatasetError, Scenario
+from simspec.model.identity import canonical_json
+from simspec.run.count_files import KEY, NAME_DIGITS, At, Rows, fewer, held, write
 from simspec.run.dispatch import Work
 from simspec.run.engine import Job
-from simspec.run.played import NUMBERS, Played, Stretch, arrays_in, played_of, stretch_of, tally_from, tally_table
+from simspec.run.played import Played, Stretch, arrays_in, played_of, stretch_of, tally_from
 from simspec.run.progress import Progress
-from simspec.run.schema import TALLIES
-from simspec.run.store import TALLY_WRITER, TEMPORARY, cannot_write, digest, sync
+from simspec.run.store import digest
+from simspec.text import clean
 
 FOLDER = "played"
-NAME_DIGITS = 32
 FLUSH_SECONDS, FLUSH_SHARE, FLUSH_BYTES = 10.0, 0.02, 2**24
 """What was played is written when it took longer than this and than this share of the run, or is larger than that."""
-OPEN_FILES = 8
-"""Files kept in memory while their rows are asked for."""
-
-
-@dataclass(frozen=True)
-class _At:
-    """Where a stretch is kept."""
-
-    stretch: Stretch
-    path: Path
-    rows: range
 
 
 class Parts:
@@ -57,22 +43,29 @@ class Parts:
         Told of files that are damaged; they are removed, and what they held is played again.
     written : callable, optional
         Called when something was written, to copy it elsewhere.
+    run : str
+        What `run_of` says of the scenario; counts of another one are left alone.  Without, all are taken as they are.
+    again : bool
+        Whether what is kept from now on may be asked for as well, as a run does that stops by itself.
     """
 
     def __init__(
         self, folder: Path, others: Iterable[Path] = (), progress: Progress | None = None,
-        written: Callable[[], None] = lambda: None,
+        written: Callable[[], None] = lambda: None, run: str = "", again: bool = False,
     ) -> None:  # fmt: skip
         self.folder, self._progress, self.written = folder / FOLDER, progress, written
-        self._index: dict[tuple[str, int], list[_At]] = defaultdict(list)
-        self._open: OrderedDict[Path, pa.Table] = OrderedDict()
+        self._run, self._again = run, again
+        self._index: dict[tuple[str, int], list[At]] = defaultdict(list)
+        self._rows = Rows()
         self._new: list[Played] = []
         self._bytes = 0
         self._began = self._flushed = time.monotonic()
+        self._foreign: set[Path] = set()
         for path in self.files():
-            if self._is_sound(path):
-                self._add(path)
-        for path in others:
+            if self._is_sound(path) and not self._is_own(path):
+                self._foreign.add(path)
+        self._make_fewer()
+        for path in [*self._own(), *others]:
             self._add(path)
 
     @property
@@ -95,8 +88,17 @@ class Parts:
             self._progress.note(f"{path}: damaged (its content is not what its name says); played again")
         return False
 
+    def _is_own(self, path: Path) -> bool:
+        """Whether counts are of this run: simulations of another seed have the same ids."""
+        note = _note(path) if self._run else ""
+        if note == self._run:
+            return True
+        if self._progress is not None:
+            self._progress.note(f"{path}: of another run ({clean(note) or 'it does not say of which'}); left alone")
+        return False
+
     def _add(self, path: Path) -> None:
-        for at in _held(path):
+        for at in held(path):
             self._index[at.stretch.simulation, at.stretch.kappa].append(at)
 
     def split(self, job: Job, after: int = 0) -> list[Work]:
@@ -112,11 +114,12 @@ class Parts:
             for chunks in _without(pieces, [at.stretch.range for at in kept]):
                 lacking[chunks].append(kappa)
         alone = job.tracks != job.kappas  # all κ are played at once
+        works.sort(key=lambda work: work.chunks.start)  # as they were played, and so as they are kept
         return works + [Work(chunks, job.kappas if alone else tuple(own)) for chunks, own in lacking.items()]
 
-    def _usable(self, job: Job, kappa: int, end: int) -> list[_At]:
+    def _usable(self, job: Job, kappa: int, end: int) -> list[At]:
         """Kept stretches of the very chunks that are asked for, none of which overlap."""
-        found: list[_At] = []
+        found: list[At] = []
         kept = self._index.get((job.simulation.id, kappa), [])
         for at in sorted(kept, key=lambda at: (at.stretch.first, -at.stretch.chunks)):
             chunks = at.stretch.range
@@ -125,27 +128,23 @@ class Parts:
                 end = chunks.stop
         return found
 
-    def _counts(self, job: Job, at: _At) -> Sequence[Tally]:
+    def _counts(self, job: Job, at: At) -> Sequence[Tally]:
         """Read one stretch."""
-        rows = self._table(at.path).slice(at.rows.start, len(at.rows))
+        arrays = at.arrays
         try:
-            own = tally_from(job, at.stretch.kappa, arrays_in(rows))
+            if arrays is None and at.path is not None:
+                arrays = arrays_in(self._rows.of(at.path, at.rows))
+            own = tally_from(job, at.stretch.kappa, arrays or {})
         except (TypeError, ValueError) as error:  # whole by its name, and still none of ours
             raise DatasetError(f"{at.path}: holds counts of another form ({error}); remove it to go on") from None
         return own if isinstance(own, Folded) else [own]
-
-    def _table(self, path: Path) -> pa.Table:
-        if path not in self._open:
-            self._open[path] = _read(path)
-            if len(self._open) > OPEN_FILES:
-                self._open.popitem(last=False)
-        self._open.move_to_end(path)
-        return self._open[path]
 
     def keep(self, job: Job, chunks: range, outcome: Sequence[Tally]) -> None:
         """Keep what was just played, on disk before long."""
         new = played_of(job, chunks, outcome)
         self._new += new
+        for one in new if self._again else ():
+            self._index[one.stretch.simulation, one.stretch.kappa].append(At(one.stretch, None, arrays=one.arrays))
         self._bytes += sum(own.bytes for own in new)
         now = time.monotonic()
         patience = max(FLUSH_SECONDS, FLUSH_SHARE * (now - self._began))
@@ -155,9 +154,22 @@ class Parts:
     def flush(self) -> None:
         """Write what is not on disk yet."""
         if self._new:
-            write(self.folder, self._new)
+            path = write(self.folder, self._new, self._run)
+            if self._again:
+                for key in {(one.stretch.simulation, one.stretch.kappa) for one in self._new}:
+                    self._index[key] = [at for at in self._index[key] if at.path is not None]
+                self._add(path)
+            self._make_fewer()
             self.written()
         self.forget()
+
+    def _own(self) -> list[Path]:
+        """The files of this run."""
+        return [path for path in self.files() if path not in self._foreign]
+
+    def _make_fewer(self) -> None:
+        if self._run:
+            self._rows.moved |= fewer(self.folder, self._own(), self._run)
 
     def forget(self) -> None:
         """Drop what is not on disk yet: a finished table holds it."""
@@ -166,46 +178,56 @@ class Parts:
     def tidy(self, finished: Iterable[Path]) -> None:
         """Remove the files of which finished tables hold everything; those of other points stay."""
         inside: dict[tuple[str, int], list[Stretch]] = defaultdict(list)
-        for at in (at for path in finished for at in _held(path)):
+        for at in (at for path in finished for at in held(path)):
             inside[at.stretch.simulation, at.stretch.kappa].append(at.stretch)
-        for path in self.files():
-            own = [at.stretch for at in _held(path)]
+        for path in self._own():
+            own = [at.stretch for at in held(path)]
             if all(_is_in(inside.get((stretch.simulation, stretch.kappa), []), stretch) for stretch in own):
                 path.unlink()
         with suppress(OSError):  # other points are kept there
             self.folder.rmdir()
 
 
-def _read(path: Path, columns: list[str] | None = None) -> pa.Table:
-    """A file as a table; ``pyarrow.parquet.read_table`` would import pandas."""
-    with pq.ParquetFile(path) as opened:
-        return opened.read(columns)
+def run_of(scenario: Scenario) -> str:
+    """What counts of the same simulation have to have in common, to stand beside each other."""
+    return _run(scenario.seed, scenario.method, STREAM_VERSION)
 
 
-def _held(path: Path) -> Iterator[_At]:
-    """What a file holds."""
-    if not pq.read_schema(path).equals(TALLIES):
-        raise DatasetError(f"{path}: holds no counts of simspec, or those of another version; remove it to go on")
-    columns = ["simulation_id", *NUMBERS]
-    table = _read(path, columns)
-    own = [values(table, name) for name in columns]
-    numbers = np.stack([np.unique(own[0].astype(str), return_inverse=True)[1], *own[1:]]).astype(np.int64)
-    changes = (numbers[:, 1:] != numbers[:, :-1]).any(axis=0)
-    ends = [*(1 + np.flatnonzero(changes)).tolist(), len(table)] if len(table) else []  # exact values have no counts
-    for start, stop in zip([0, *ends[:-1]][: len(ends)], ends, strict=True):
-        yield _At(Stretch(str(own[0][start]), *(int(column[start]) for column in own[1:])), path, range(start, stop))
+def _run(seed: Any, method: Any, stream: Any) -> str:
+    return canonical_json({"seed": seed, "method": method, "stream_version": stream})
+
+
+def _note(path: Path) -> str:
+    """The same of a file; ``""`` if it does not say.
+
+    Raises
+    ------
+    DatasetError
+        It is no file of counts.
+    """
+    try:
+        found = (pq.read_schema(path).metadata or {}).get(KEY)
+        note = json.loads(found) if found else {}
+        own = note.get("scenario", note)  # a finished table tells its whole scenario
+        return _run(own["seed"], own["method"], note["stream_version"])
+    except (AttributeError, KeyError, TypeError):
+        return ""
+    except (OSError, ValueError) as error:
+        raise DatasetError(f"{path}: holds no counts of simspec ({error}); remove it to go on") from None
 
 
 def _is_of(job: Job, own: Stretch) -> bool:
     """Whether a stretch is among what a job asks for."""
-    return own.range.stop <= job.layout.chunks and own == stretch_of(job, own.kappa, own.range)
+    inside = own.range.stop <= job.layout.chunks and not any(own.first < cut < own.range.stop for cut in job.cuts)
+    return inside and own == stretch_of(job, own.kappa, own.range)
 
 
 def _is_in(whole: Sequence[Stretch], own: Stretch) -> bool:
     """Whether a stretch is part of successive ones from the first chunk on; only the last chunk has fewer lanes."""
     chunks, lanes = (sum(getattr(stretch, name) for stretch in whole) for name in ("chunks", "lanes"))
     left = lanes - LANES * own.first if own.range.stop == chunks else LANES * own.chunks
-    return own.range.stop <= chunks and own.length == whole[0].length and own.lanes == left
+    alike = all(one.length == own.length for one in whole if one.first < own.range.stop and own.first < one.range.stop)
+    return own.range.stop <= chunks and alike and own.lanes == left
 
 
 def _without(pieces: Sequence[range], kept: Sequence[range]) -> Iterator[range]:
@@ -225,24 +247,3 @@ def _without(pieces: Sequence[range], kept: Sequence[range]) -> Iterator[range]:
                 start = own.stop
         if start < piece.stop:
             yield range(start, piece.stop)
-
-
-def write(folder: Path, played: Sequence[Played]) -> Path:
-    """Write counts into a file that is named by its content; the same content twice is one file.
-
-    Raises
-    ------
-    DatasetError
-        The file cannot be written.
-    """
-    temporary = folder / f".{uuid.uuid4().hex}{TEMPORARY}"
-    with cannot_write(folder):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            pq.write_table(tally_table(played), temporary, **TALLY_WRITER)
-            sync(temporary)
-            path = folder / f"{digest(temporary)[:NAME_DIGITS]}.parquet"
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    return path

@@ -6,14 +6,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from simspec.model import Cost, Scenario
+from simspec.model import Cost, ParameterError, Scenario
 from simspec.model.scenario import POINTS_LIMIT
 from simspec.run.engine import Job, play
 from simspec.run.known import laws_of
 
 ROWS_PER_SECTION = 2**20
-SIMULATIONS_PER_SECTION = 512
-"""What is in memory at a time."""
+SIMULATIONS_PER_SECTION = 4096
+"""What is in memory at a time, and stands together in a file."""
 ROWS_PER_PART = 2**20
 MOST_PARTS = 7
 """A part, a file of each table, has more rows where there would be more parts than twice this."""
@@ -77,7 +77,7 @@ class Plan:
             if kind not in known:
                 known[kind] = _sample(job)
             per_generation, each = known[kind]
-            own = plan.lanes * (plan.rounds or plan.generations * per_generation) * len(job.kappas)
+            own = plan.played(plan.chunks) * (1 if plan.rounds else per_generation) * len(job.kappas)
             rounds += own
             seconds += own * each / threads
         seconds += self.points * POINT_SECONDS + self._chunk_rows() * LANE_ROW_SECONDS
@@ -127,19 +127,23 @@ def _sample(job: Job) -> tuple[float, float]:
 
 def windows_of(job: Job) -> int:
     """Rounds a job is expected to report: each κ counts, though fresh windows are drawn once for all of them."""
-    if job.method != "simulate":
-        return 0
-    return max(job.windows, job.layout.lanes * job.layout.rounds) * len(job.kappas)
+    return job.planned * len(job.kappas) if job.method == "simulate" else 0
 
 
 def plan(scenario: Scenario, most: int = POINTS_LIMIT) -> Plan:
     """Cut a scenario into jobs and parts; raises `ParameterError` if a point is invalid or there are too many."""
     scenario.check(most)
-    costs = list(scenario.costs())
+    costs, stop = list(scenario.costs()), scenario.stop
+    grows = stop is not None and stop.p99 is None  # a quantile over units takes units that are alike
     jobs = [
-        Job(simulation, kappas, scenario.windows, scenario.seed, method=scenario.method)
+        Job(simulation, kappas, scenario.windows, scenario.seed, method=scenario.method, grows=grows)
         for simulation, kappas in scenario.simulations()
     ]
+    if stop is not None and stop.budget is not None:
+        least = sum(windows_of(job.at_look(1)) for job in jobs)
+        if stop.budget < least:
+            told = f"stop.budget = {stop.budget:,.0f} is less than the first look at every simulation takes"
+            raise ParameterError("stop.budget", f"{told}; allowed: at least {least:,}")
     rows = [_table_rows(job, len(costs)) for job in jobs]
     most_rows = max(ROWS_PER_PART, sum(rows) // MOST_PARTS)
     return Plan(scenario, list(_cut(jobs, rows, most_rows, len(jobs))), costs)

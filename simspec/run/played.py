@@ -40,7 +40,7 @@ class Stretch:
     lanes : int
         Lanes of these chunks together.
     length : int
-        Rounds or generations of a lane; of a multinomial draw, its windows.
+        Rounds or generations of a lane, the same in each of the chunks; of a multinomial draw, its windows.
     """
 
     simulation: str
@@ -71,7 +71,8 @@ def stretch_of(job: Job, kappa: int, chunks: range) -> Stretch:
     """How some chunks of a job are named."""
     lanes, length = 1, job.windows
     if job.method == "simulate":
-        lanes, length = sum(job.layout.lanes_of(chunk) for chunk in (chunks[0], chunks[-1])), job.layout.length
+        plan = job.layout
+        lanes, length = sum(plan.lanes_of(chunk) for chunk in (chunks[0], chunks[-1])), plan.length_of(chunks[0])
         lanes = lanes // 2 if len(chunks) == 1 else lanes + LANES * (len(chunks) - 2)
     return Stretch(job.simulation.id, kappa, chunks.start, len(chunks), lanes, length)
 

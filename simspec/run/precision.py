@@ -2,95 +2,74 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
-from simspec.kernels.tally import Tally
 from simspec.model import Cost, Stop
 from simspec.run.decided import decided
-from simspec.run.dispatch import Shelf, Work, play_jobs
-from simspec.run.engine import Job, Parts, merge
+from simspec.run.dispatch import play_jobs
+from simspec.run.engine import Job, merge
 from simspec.run.executors import Workers
+from simspec.run.layout import looks as looks
+from simspec.run.parts import Parts
+from simspec.run.planning import sections, windows_of
 from simspec.run.progress import Progress
 from simspec.run.tables import Block, estimate_table
 
-FIRST_CHUNKS = 2
 
-
-def looks(chunks: int) -> tuple[int, ...]:
-    """Numbers of chunks after which intervals are looked at; the last is all of them.
-
-    Examples
-    --------
-    >>> looks(11), looks(1)
-    ((2, 4, 8, 11), (1,))
-    """
-    out, at = [], FIRST_CHUNKS
-    while at < chunks:
-        out.append(at)
-        at *= 2
-    return (*out, chunks)
-
-
-class _Further:
-    """Gives out what comes after the chunks that were played before."""
-
-    def __init__(self, shelf: Shelf, before: int) -> None:
-        self._shelf, self._before = shelf, before
-
-    def split(self, job: Job, after: int = 0) -> list[Work]:
-        """The work of a job beyond those chunks."""
-        return self._shelf.split(job, max(after, self._before))
-
-    def keep(self, job: Job, chunks: range, outcome: Sequence[Tally]) -> None:
-        """Keep what was just played."""
-        self._shelf.keep(job, chunks, outcome)
-
-
-def play_until(
-    jobs: Sequence[Job], stop: Stop, costs: Sequence[Cost], level: float, workers: Workers, shelf: Shelf,
+def decide(
+    jobs: Sequence[Job], stop: Stop, costs: Sequence[Cost], level: float, workers: Workers, kept: Parts,
     progress: Progress | None = None,
-) -> Iterator[tuple[Job, Parts]]:  # fmt: skip
-    """Jobs in the order given, each played to the first look at which it is known well enough, or to its end.
+) -> list[Job]:  # fmt: skip
+    """Jobs in the order given, each up to the first look at which it is known well enough, or as far as it may go.
 
-    What is decided depends on the counts of the first chunks alone, not on who plays them or when they arrive.
+    They are looked at together: each up to its first look, those that are not known up to their second, and so on.
+    Each look plays as much as all before it.  What is decided depends on the counts of the first chunks alone, not on
+    who plays them or when they arrive; what was played is in ``kept``, and no more of it in memory than of one section.
+
+    A budget over all of them is spent in that order too: a job whose next look takes more than what is left goes no
+    further, and those after it that take less still do.
 
     Parameters
     ----------
     jobs : sequence of Job
-        With ``windows`` the most that is played.
+        With ``windows`` the most that is played of each.
     stop : Stop
     costs : sequence of Cost
-        At all of which the simulation has to be known.
+        At all of which a simulation has to be known.
     level : float
         Confidence level of the intervals at all looks together.
+    kept : Parts
+        Keeps what is played, and gives it out again.
     """
-    ends = [looks(job.layout.chunks) for job in jobs]
-    open_jobs, done = dict(enumerate(jobs)), dict[int, tuple[Job, Parts]]()
-    before, number = 0, 0
-    while open_jobs:
+    out, left = list(jobs), math.inf if stop.budget is None else stop.budget
+    going, number = list(range(len(jobs))), 0
+    while going:
         number += 1
+        asked = []
+        for i in going:
+            further = jobs[i].at_look(number)
+            more = windows_of(further) - (windows_of(out[i]) if number > 1 else 0)
+            if more <= left:
+                left, out[i] = left - more, further
+                asked.append(i)
         if progress is not None:
-            progress.say(f"look {number}, {len(jobs) - len(open_jobs):,} of {len(jobs):,} known")
-        asked = {
-            i: replace(job, cuts=ends[i], prefix=ends[i][min(number, len(ends[i])) - 1], looks=number)
-            for i, job in open_jobs.items()
-        }
-        played = list(play_jobs(asked.values(), workers, progress, _Further(shelf, before)))
-        for (i, _), (job, parts) in zip(asked.items(), played, strict=True):
-            old = done[i][1] if i in done else {}
-            done[i] = job, {kappa: old.get(kappa, []) + own for kappa, own in parts.items()}
-        before = max(job.prefix for job in asked.values())
-        open_jobs = _undecided(open_jobs, {i: done[i] for i in asked}, ends, stop, costs, level)
-    yield from (done[i] for i in range(len(jobs)))
+            known = (len(jobs) - len(going)) * len(costs)
+            progress.say(f"look {number}, {known:,} of {len(jobs) * len(costs):,} points decided")
+        open_ids = set(_undecided([out[i] for i in asked], stop, costs, level, workers, kept, progress))
+        going = [i for i in asked if out[i].simulation.id in open_ids]
+        kept.flush()
+    return out
 
 
 def _undecided(
-    open_jobs: dict[int, Job], played: dict[int, tuple[Job, Parts]], ends: Sequence[tuple[int, ...]], stop: Stop,
-    costs: Sequence[Cost], level: float,
-) -> dict[int, Job]:  # fmt: skip
-    """Those that are to be played further."""
-    going = {i: own for i, own in played.items() if not own[0].failure and own[0].prefix < ends[i][-1]}
-    blocks = [Block(job, merge(parts), costs, level) for job, parts in going.values()]
-    known = decided(stop, estimate_table(blocks)) if blocks else set()
-    return {i: open_jobs[i] for i, (job, _) in going.items() if (job.simulation.id, job.seed) not in known}
+    asked: list[Job], stop: Stop, costs: Sequence[Cost], level: float, workers: Workers, kept: Parts,
+    progress: Progress | None,
+) -> Iterator[str]:  # fmt: skip
+    """Ids of the simulations that are to be played further."""
+    for section in sections(asked, len(costs)):
+        played = play_jobs(section, workers, progress, kept)
+        going = [(job, parts) for job, parts in played if not job.failure and job.prefix < job.cuts[-1]]
+        blocks = [Block(job, merge(parts), costs, level) for job, parts in going]
+        known = decided(stop, estimate_table(blocks)) if blocks else set()
+        yield from (job.simulation.id for job, _ in going if (job.simulation.id, job.seed) not in known)

@@ -147,6 +147,7 @@ def record(
 def _note(job: Job, kappa: int, recording: Recording) -> dict[str, str]:
     """What a file says of itself; one that says the same holds the same rows."""
     origin = {"simulation_id": job.simulation.id, "kappa": kappa, "seed": job.seed, "windows": job.windows}
+    origin |= {"looks": job.looks} if job.looks else {}
     return {k: str(v) for k, v in {**origin, "stream_version": STREAM_VERSION, **asdict(recording)}.items()}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,6 @@ from simspec.run.dispatch import run_jobs
 from simspec.run.engine import Job, play
 from simspec.run.executors import Crew
 from simspec.run.planning import plan
-from simspec.run.precision import looks
 from simspec.run.progress import Progress
 from simspec.run.schema import TABLES, WHOLE_CHUNK
 from simspec.run.sweep import sweep
@@ -150,10 +149,7 @@ def _job(found: Dataset, point: str | None) -> Job:
         raise DatasetError(f"{found.path}: {told} ({named}); ids: {', '.join(own[:12] for own in _some(ids, chosen))}")
     job = next(job for job in plan(found.scenario, 10**9).jobs if job.simulation.id == chosen[0])
     number = int(values(table, "looks")[np.flatnonzero(rows)[0]])
-    if not number:
-        return job
-    cuts = looks(job.layout.chunks)
-    return replace(job, cuts=cuts, prefix=cuts[number - 1], looks=number)
+    return job.at_look(number) if number else job
 
 
 def _some(ids: dict[str, np.ndarray], chosen: list[str]) -> list[str]:

@@ -120,12 +120,16 @@ ESTIMATES = _schema(
             "independent units behind the intervals: windows where they are independent, else lanes or generations; "
             "0 for exact values",
         ),
-        ("level", pa.float64(), "confidence level of every interval of the row"),
+        (
+            "level",
+            pa.float64(),
+            "confidence level of every interval of the row, where `looks` is not 0 at all looks together: each is then "
+            "one of 1 − (1 − level)/(looks·(looks + 1))",
+        ),
         (
             "looks",
             pa.int16(),
-            "how often intervals were looked at before the run stopped by itself, at all of which they hold together; "
-            "0: the budget was fixed",
+            "how often intervals were looked at before the simulation stopped by itself; 0: the budget was fixed",
         ),
         *_with_interval("mean_accepted", "E[A], accepted drafts per round"),
         *_with_interval("mean_tokens", "E[tokens] per round, bonus or corrected token included"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 from collections.abc import Sequence
 
@@ -18,14 +19,17 @@ from simspec.theory.scheme_routes import scheme_law
 Floats = NDArray[np.float64]
 
 
-def scheme_laws(simulation: Simulation, kappas: Sequence[int]) -> list[SchemeLaw | None]:
+@functools.lru_cache(maxsize=8)
+def scheme_laws(simulation: Simulation, kappas: tuple[int, ...]) -> tuple[SchemeLaw | None, ...]:
     """The exact law of a scheme by κ; None where there is no exact route.
+
+    The last few are remembered: a simulation of many costs is priced a few of them at a time.
 
     Examples
     --------
     >>> from simspec.model import Iid
     >>> from simspec.model.schemes import Tree
-    >>> [law.mean_tokens for law in scheme_laws(Simulation(Iid(alpha=0.5), Tree(misses=(0.4,))), [0, 2])]
+    >>> [law.mean_tokens for law in scheme_laws(Simulation(Iid(alpha=0.5), Tree(misses=(0.4,))), (0, 2))]
     [1.0, 1.75]
     """
     out: list[SchemeLaw | None] = []
@@ -34,7 +38,7 @@ def scheme_laws(simulation: Simulation, kappas: Sequence[int]) -> list[SchemeLaw
             out.append(scheme_law(simulation.scheme, simulation.process, kappa))
         except ParameterError:
             out.append(None)
-    return out
+    return tuple(out)
 
 
 def scheme_speedups(laws: Sequence[SchemeLaw | None], costs: Sequence[Cost]) -> Floats:

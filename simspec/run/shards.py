@@ -15,13 +15,14 @@ from simspec.kernels.tally import Tally
 from simspec.model import DatasetError, ParameterError, Scenario
 from simspec.model.scenario import POINTS_LIMIT
 from simspec.run import store
+from simspec.run.count_files import NAME_DIGITS
 from simspec.run.dataset import Dataset, read_manifest
 from simspec.run.dispatch import Work, play_jobs
 from simspec.run.engine import Job, warm
 from simspec.run.executors import Crew
 from simspec.run.folder import check_form, check_same, damaged, locked, open_folder, own_folder, scenario_of, settle
-from simspec.run.parts import FOLDER, NAME_DIGITS, Parts
-from simspec.run.planning import plan, windows_of
+from simspec.run.parts import FOLDER, Parts, run_of
+from simspec.run.planning import Plan, plan, windows_of
 from simspec.run.progress import Progress
 from simspec.run.remote import is_remote
 from simspec.run.sweep import sweep
@@ -149,7 +150,7 @@ def play_shard(
     store.make_folder(folder)
     with locked(folder):
         own = open_folder(folder, scenario, todo)
-        kept = Parts(folder, settle(folder, own), progress)
+        kept = Parts(folder, settle(folder, own), progress, run=run_of(scenario))
         store.write_json(own.manifest | {"shard": str(shard), "complete": False}, folder / store.MANIFEST)
         share = _Share(kept, shard)
         warm(jobs, progress)
@@ -215,7 +216,7 @@ def combine(
             for source, name in itertools.chain.from_iterable(_sources(*entry) for entry in manifests.items()):
                 _take(source, own / FOLDER / name)
             given = [str(manifest.get("shard", "")) for manifest in manifests.values()]
-            _check_whole(Parts(own, counts, progress), own, list(todo.jobs), given)
+            _check_whole(Parts(own, counts, progress, run=run_of(scenario)), own, todo, given)
     return sweep(scenario, own, crew=crew, progress=progress)
 
 
@@ -244,8 +245,9 @@ def _take(source: Path, target: Path) -> None:
             shutil.copyfile(source, temporary)
 
 
-def _check_whole(kept: Parts, folder: Path, jobs: list[Job], shards: list[str]) -> None:
+def _check_whole(kept: Parts, folder: Path, todo: Plan, shards: list[str]) -> None:
     """Raise `DatasetError` if something was not played by any of them."""
+    jobs = list(todo.jobs)
     lacking = [job for job in jobs if any(not work.outcome for work in kept.split(job))]
     if not lacking:
         return

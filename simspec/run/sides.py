@@ -57,6 +57,7 @@ _WORDS = [
 ]
 _OF_BEFORE: dict[str, Any] = {
     "method": "simulate",
+    "looks": 0,
     "scheme": "chain",
     "scheme_parameters": "{}",
     "scheme_label": "",
@@ -178,7 +179,7 @@ class Side:
         """Stored estimates of prices at some points, by point and κ; None if a part cannot be read."""
         of_parts = tuple(self.path / "estimates" / part.name for part in parts)
         ends = [f"{name}{end}" for name in stats.PRICED_QUANTITIES for end in ("", "_high")]
-        rows = self._join(of_parts, ["point_id", "simulation_id", "kappa", "level", "units", *ends])
+        rows = self._join(of_parts, ["point_id", "simulation_id", "kappa", "level", "looks", "units", *ends])
         if rows is None:
             return None
         own = rows[rows["point_id"].isin(points)]

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,17 @@ import pyarrow.parquet as pq
 from simspec.model import DatasetError
 from simspec.model.identity import canonical_json
 from simspec.run.schema import SCHEMA_VERSION, TABLES, TALLIES
-from simspec.run.tables import Block, chunk_table, count_table, estimate_table
+from simspec.run.tables import Block, chunk_table, count_table, estimate_table, portions
 
 MANIFEST = "manifest.json"
 ROW_GROUP = 262_144
 TEMPORARY = ".tmp"
 SCHEMAS = TABLES | {"tallies": TALLIES}
-MAKERS: dict[str, Callable[[Sequence[Block]], pa.Table]] = {
-    "chunks": chunk_table, "counts": count_table, "estimates": estimate_table
-}  # fmt: skip
+MAKERS: dict[str, Callable[[Sequence[Block]], Iterable[pa.Table]]] = {
+    "chunks": lambda blocks: [chunk_table(blocks)],
+    "counts": lambda blocks: [count_table(blocks)],
+    "estimates": lambda blocks: map(estimate_table, portions(blocks)),
+}
 TALLY_WRITER: dict[str, Any] = {
     "compression": "zstd",
     "use_dictionary": ["simulation_id", "field"],
@@ -71,6 +73,12 @@ class PartWriter:
         with cannot_write(self._paths[name]):
             self._writers[name].write_table(table.replace_schema_metadata(self._note), ROW_GROUP)
 
+    def price(self, blocks: Sequence[Block]) -> None:
+        """Append what follows from some finished simulations to the tables of counts and estimates."""
+        for name, make in MAKERS.items():
+            for table in make(blocks):
+                self.add(name, table)
+
     def __exit__(self, *error: Any) -> None:
         self._stack.__exit__(*error)
 
@@ -98,8 +106,7 @@ def digest(path: Path) -> str:
 def write_part(folder: Path, part: int, blocks: Sequence[Block], metadata: dict[str, Any]) -> None:
     """Write part number ``part`` of the three tables of counts and estimates."""
     with PartWriter(folder, part, metadata) as writer:
-        for name, make in MAKERS.items():
-            writer.add(name, make(blocks))
+        writer.price(blocks)
 
 
 def part_path(folder: Path, table: str, part: int) -> Path:

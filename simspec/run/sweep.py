@@ -21,9 +21,10 @@ from simspec.run.executors import Crew, Workers
 from simspec.run.folder import Opened, damaged, locked, open_folder, own_folder, settle
 from simspec.run.known import Laws, known_jobs
 from simspec.run.parts import Parts as Kept
+from simspec.run.parts import run_of
 from simspec.run.planning import Plan, plan, sections, windows_of
 from simspec.run.played import Played, compacted, tally_table
-from simspec.run.precision import play_until
+from simspec.run.precision import decide
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
 from simspec.run.record import Recording, record_all, unrecorded
@@ -106,7 +107,8 @@ def _complete(
         _note(progress, f"{folder / name}: missing or damaged; made again")
     counts = settle(folder, own)
     store.write_json(manifest, folder / store.MANIFEST)
-    kept = Kept(folder, counts, progress, *([] if mirror is None else [mirror.push]))
+    written = (lambda: None) if mirror is None else mirror.push
+    kept = Kept(folder, counts, progress, written, run_of(todo.scenario), again=todo.scenario.stop is not None)
     others = kept.simulations - {job.simulation.id for job in todo.jobs}
     if others:
         _note(progress, f"{folder}: {plural(len(others), 'simulation')} no longer asked for, kept and not shown")
@@ -142,12 +144,13 @@ def _write_missing(
     if progress is not None:
         progress.total = 0 if todo.scenario.stop else sum(windows_of(job) for job in jobs)
         progress.say("simulating" if todo.scenario.method == "simulate" else f"method {todo.scenario.method}")
-    results = _results([todo.parts[n] for n in missing], todo, kept, workers, progress)
+    parts = _as_far_as_needed(todo, kept, workers, progress)
+    results = _results([job for n in missing for job in parts[n]], todo, kept, workers, progress)
     note = {"scenario": todo.scenario.to_dict(), "stream_version": STREAM_VERSION}
     failed = {entry["simulation_id"]: entry for entry in manifest["failed"]}
     for n in missing:
         with store.PartWriter(folder, n, {**note, "part": n}, tuple(store.SCHEMAS)) as writer:
-            for section in sections(todo.parts[n], len(todo.costs)):
+            for section in sections(parts[n], len(todo.costs)):
                 _write_section(writer, list(islice(results, len(section))), todo, failed, progress)
         manifest["files"] |= writer.written()
         manifest["failed"] = list(failed.values())
@@ -178,8 +181,7 @@ def _write_section(
     if progress is not None:
         doing = progress.doing
         progress.say("estimating and writing")
-    for name, make in store.MAKERS.items():
-        writer.add(name, make(blocks))
+    writer.price(blocks)
     writer.add("tallies", tally_table(played))
     if progress is not None:
         progress.say(doing)
@@ -191,7 +193,9 @@ def _record(
 ) -> None:  # fmt: skip
     """Write single rounds of what could be played, and say in the manifest which."""
     failed = {entry["simulation_id"] for entry in manifest["failed"]}
-    missing = unrecorded(folder, (job for job in todo.jobs if job.simulation.id not in failed), recording)
+    looks = read(folder).looks if todo.scenario.stop else {}
+    jobs = [job for job in todo.jobs if job.simulation.id not in failed]
+    missing = unrecorded(folder, [job.at_look(looks[job.simulation.id]) if looks else job for job in jobs], recording)
     if missing:
         manifest["rounds"] = {**asdict(recording), "complete": False}
         store.write_json(manifest, folder / store.MANIFEST)
@@ -202,17 +206,20 @@ def _record(
         store.write_json(manifest, folder / store.MANIFEST)
 
 
+def _as_far_as_needed(todo: Plan, kept: Kept, workers: Workers, progress: Progress | None) -> list[list[Job]]:
+    """Jobs by part: as they are, or played until they are known."""
+    own = todo.scenario
+    if own.stop is None:
+        return todo.parts
+    jobs = iter(decide(list(todo.jobs), own.stop, todo.costs, own.level, workers, kept, progress))
+    return [list(islice(jobs, len(part))) for part in todo.parts]
+
+
 def _results(
-    parts: list[list[Job]], todo: Plan, kept: Kept, workers: Workers, progress: Progress | None
+    jobs: list[Job], todo: Plan, kept: Kept, workers: Workers, progress: Progress | None
 ) -> Iterator[tuple[Job, Parts, Laws]]:
     """Each job with its pieces, or with its exact laws."""
-    jobs, own = [job for part in parts for job in part], todo.scenario
-    if own.stop is not None:
-        for section in (section for part in parts for section in sections(part, len(todo.costs))):
-            for job, pieces in play_until(section, own.stop, todo.costs, own.level, workers, kept, progress):
-                yield job, pieces, ()
-        return
-    if own.method == "exact":
+    if todo.scenario.method == "exact":
         yield from ((job, {}, laws) for job, laws in known_jobs(jobs, todo.costs))
     else:
         yield from ((job, pieces, ()) for job, pieces in play_jobs(jobs, workers, progress, kept))

@@ -14,6 +14,7 @@ from simspec.model.loss import LOSSLESS
 from simspec.model.scheme_readings import kappa_in_words, readings
 from simspec.run.best_table import PRICES, process_names, scheme_names, with_interval
 from simspec.run.system_notes import exact_notes, lost, why_lossy
+from simspec.stats.intervals import level_of_look
 from simspec.stats.request_tail import REQUEST_TOKENS, request_token_cost
 from simspec.text import clean, kappa_set, number, table, wrapped
 from simspec.theory.scheme_routes import scheme_law
@@ -74,7 +75,8 @@ class System:
         if process is not None and process.unit == "generation":
             return float(row["unit_token_cost_p99"])
         tokens = row["rounds"] * row["mean_tokens"]
-        return request_token_cost(row["speedup"], row["speedup_high"], row["level"], int(row["units"]), tokens)
+        level = level_of_look(row["level"], row.get("looks", 0))
+        return request_token_cost(row["speedup"], row["speedup_high"], level, int(row["units"]), tokens)
 
     @property
     def no_exact(self) -> str:

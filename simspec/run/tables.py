@@ -27,6 +27,7 @@ from simspec.run.policy_columns import policy_columns
 from simspec.run.schema import TABLES, WHOLE_CHUNK
 from simspec.run.scheme_columns import losses, scheme_laws, scheme_speedups
 from simspec.stats.counts import Counts, Ints, fold_sums
+from simspec.stats.intervals import level_of_look
 from simspec.stats.known import known_estimates, scheme_estimates
 from simspec.stats.point import priced_estimates, window_estimates
 from simspec.stats.prices import Prices
@@ -38,6 +39,8 @@ SLAB = 2**17
 """Numbers per array of one step of arithmetic, so that a step stays in the cache and its overhead is shared."""
 
 
+ESTIMATES_AT_ONCE = 2**16
+"""Rows of estimates, a hundred numbers each, that are in memory at a time."""
 ROUNDING = 1e-12
 """Relative difference of two ways to one number that says nothing: sums over lanes are taken in another order."""
 
@@ -54,17 +57,17 @@ class Block:
 
     @property
     def each(self) -> float:
-        """Level of intervals of which ``level`` is that at all looks together: a union bound over any number of them.
-
-        Look k may be wrong with a chance of (1 − level)/(k(k + 1)), and these sum to 1 − level.
-        """
-        looks = self.job.looks
-        return 1.0 - (1.0 - self.level) / (looks * (looks + 1)) if looks else self.level
+        """Level of the intervals of which ``level`` is that at all looks together."""
+        return float(level_of_look(self.level, self.job.looks))
 
     @property
     def fresh(self) -> bool:
         """Whether windows are independent."""
         return self.job.simulation.fresh
+
+    def at(self, costs: slice) -> Block:
+        """The same at some of its costs."""
+        return replace(self, costs=self.costs[costs])
 
     @functools.cached_property
     def prices(self) -> list[Cost]:
@@ -94,7 +97,7 @@ class Block:
             scheme = self.job.simulation.scheme
             return (kappas[-1] + 1) * len(self.costs), len(kappas), "laws", self.fresh, scheme, kappas, *priced
         job, shape = self.job, self.runs.shape if self.fresh else self.tallies[0].sums.shape
-        kinds = tuple(t.kinds for t in self.tallies if isinstance(t, KindTally))
+        kinds = () if self.fresh else tuple(t.kinds for t in self.tallies if isinstance(t, KindTally))
         policy, serving = job.simulation.policy, job.simulation.serving
         chosen = policy.adapts, policy.rejects, serving.batch, job.simulation.scheme, kinds
         same = (shape, self.fresh, job.kappas, job.windows, self.level, job.looks, id(self.costs), *chosen)
@@ -121,10 +124,11 @@ class Columns:
         for name, values in columns.items():
             self.pieces[name].append(np.broadcast_to(values, (rows,)))
 
-    def add_origin(self, job: Job, rows: int) -> None:
-        """Append the columns every table ends with."""
-        method = self.codes("method", [job.method])
-        self.add(rows, {"seed": np.uint64(job.seed), "method": method, "stream_version": np.int16(STREAM_VERSION)})
+    def add_origin(self, slab: Sequence[Block], which: Ints) -> None:
+        """Append the columns every table ends with, a row for each of some blocks by number."""
+        method = self.codes("method", [slab[0].job.method])
+        seeds = np.array([block.job.seed for block in slab], np.uint64)
+        self.add(len(which), {"seed": seeds[which], "method": method, "stream_version": np.int16(STREAM_VERSION)})
 
     def table(self) -> pa.Table:
         """The finished table; NaN becomes null."""
@@ -175,7 +179,7 @@ def chunk_table(blocks: Sequence[Block]) -> pa.Table:
             "lane": np.tile(lane.astype(np.int16), many * kappas),
             **{("n" if name == "n" else f"sum_{name}"): flat[:, i] for i, name in enumerate(SUMS)},
         })  # fmt: skip
-        out.add_origin(slab[0].job, rows)
+        out.add_origin(slab, np.repeat(np.arange(many), kappas * units))
     return out.table()
 
 
@@ -213,7 +217,7 @@ def count_table(blocks: Sequence[Block]) -> pa.Table:
             "accepted": accepted.astype(np.int16),
             "count": seen,
         })  # fmt: skip
-        out.add_origin(slab[0].job, len(seen))
+        out.add_origin(slab, which)
     return out.table()
 
 
@@ -223,6 +227,26 @@ def _fold(runs: Ints, kappas: Ints) -> Ints:
     accepted = np.arange(runs.shape[1])
     at_end = np.where(accepted == kappas[:, None], longer[:, None], 0)
     return np.where(accepted < kappas[:, None], runs[:, None], at_end)
+
+
+def portions(blocks: Sequence[Block], most: int = ESTIMATES_AT_ONCE) -> Iterator[list[Block]]:
+    """Successive blocks with at most ``most`` estimates together; one of more is given out a few costs at a time."""
+    own: list[Block] = []
+    filled = 0
+    for block in blocks:
+        each = len(block.job.kappas)
+        rows = each * len(block.costs)
+        if own and filled + rows > most:
+            yield own
+            own, filled = [], 0
+        if rows > most:
+            step = max(1, most // each)
+            yield from ([block.at(slice(i, i + step))] for i in range(0, len(block.costs), step))
+        else:
+            own.append(block)
+            filled += rows
+    if own:
+        yield own
 
 
 def estimate_table(blocks: Sequence[Block]) -> pa.Table:
@@ -263,7 +287,7 @@ def _add_estimates(out: Columns, slab: Sequence[Block]) -> None:
     values |= {name: value[..., None] for name, value in own.items()}
     values |= {name: values[name][..., None] for name in ("kappa_star", "at_kappa_max", "off_is_better")}
     out.add(rows, {name: np.broadcast_to(value, shape).reshape(rows) for name, value in values.items()})
-    out.add_origin(job, rows)
+    out.add_origin(slab, np.repeat(np.arange(len(slab)), shape[1] * shape[2]))
 
 
 _ALONE = {f"straggling{end}": np.zeros(()) for end in ("", "_low", "_high")}
@@ -372,7 +396,8 @@ def exact_speedups(processes: Sequence[Process], kappas: Sequence[int], costs: S
         for i, (j, cost) in itertools.product(known, enumerate(costs)):
             out[i, j] = speedups(processes[i], longest, cost)[chosen]
     elif known:  # costs are arithmetic on the means
-        means = [route_of(processes[i]).sweep(processes[i], longest) for i in known]
+        sweeps = {own: route_of(own).sweep(own, longest) for own in dict.fromkeys(processes[i] for i in known)}
+        means = [sweeps[processes[i]] for i in known]
         names = ("mean_tokens", "mean_drafted", "p_full")
         tokens, drafted, full = (np.array([getattr(m, name) for m in means])[:, None, chosen] for name in names)
         c0, c_d, c_v, c_r, _ = np.array([tuple(cost.numbers().values()) for cost in costs]).T[..., None]

@@ -52,8 +52,10 @@ def load(trace: Trace) -> Rounds | Chances:
     Raises
     ------
     ParameterError
-        The file cannot be read, a column is missing or holds something else, nothing is left after ``where``.
+        The file cannot be read, a column is missing or holds something else, nothing is left after ``where``; or it
+        has changed since the trace was made.
     """
+    trace.check_content()
     return _load(_Question(trace))
 
 

@@ -32,6 +32,22 @@ def student(level: float, units: int) -> float:
     return float(stdtrit(units - 1, 0.5 + level / 2)) if units > 1 else float("inf")
 
 
+def level_of_look(level: float | Floats, looks: int | Floats) -> Any:
+    """Level of intervals at a look of which ``level`` is that at all looks together; the same without looks.
+
+    A union bound over any number of them: look k may be wrong with a chance of (1 − level)/(k(k + 1)), and these sum to
+    1 − level.
+
+    Examples
+    --------
+    >>> level_of_look(0.95, 0), level_of_look(0.95, 1), round(level_of_look(0.95, 4), 6)
+    (0.95, 0.975, 0.9975)
+    """
+    missing = np.where(np.equal(looks, 0), 1.0, np.multiply(looks, np.add(looks, 1.0)))
+    found = 1.0 - (1.0 - np.asarray(level)) / missing
+    return float(found) if found.ndim == 0 else found
+
+
 @dataclass(frozen=True)
 class Ratio:
     """Ratio of sums over independent units, one per row (κ).

@@ -23,7 +23,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from simspec.model import Scenario
-from simspec.run import dispatch, engine, folder, parts, planning, record, shards, store, sweep
+from simspec.run import count_files, dispatch, engine, parts, planning, record, shards, store, sweep
 from simspec.run.engine import play
 from simspec.run.executors import Crew
 from simspec.run.record import Recording
@@ -45,7 +45,7 @@ FEWER = TABLE | {"process": TABLE["process"][:2], "cost": {"c_d": 0.1}}
 STOPPED = TABLE | {"stop": {"speedup": 0.003}}
 PLAIN = {key: own for key, own in TABLE.items() if key != "policy"}  # only such rounds are recorded
 DOING = (
-    "beginning", "settling", "simulating", "flushing played/", "writing a part", "between parts and manifest",
+    "beginning", "settling", "simulating", "flushing played/", "compacting played/", "writing a part", "between parts and manifest",
     "writing the manifest", "tidying", "recording", "taking from a shard", "worker process",
 )  # fmt: skip
 RECORDED = Recording(3000, 1)
@@ -57,6 +57,7 @@ def small():
     """Many pieces, many files of counts, several parts."""
     engine.PIECE_WINDOWS = dispatch.PIECE_WINDOWS = engine.FRESH_PIECE_WINDOWS = 2**18
     parts.FLUSH_SECONDS = parts.FLUSH_SHARE = 0.0
+    count_files.MOST_FILES = 3  # so that files of counts are written as one all the time
     planning.ROWS_PER_PART, planning.MOST_PARTS = 1500, 1000
 
 
@@ -107,6 +108,7 @@ def watched(place, name, doing=None, then=None):
             found = own(*arguments, **options)
         if then:
             TOLD.now(then)
+            TOLD.change()
         return found
 
     setattr(place, name, call)
@@ -134,6 +136,7 @@ def watch():
     watched(sweep, "settle", "settling")
     shards.settle = sweep.settle
     watched(parts, "write", "flushing played/")
+    watched(parts, "fewer", "compacting played/")
     watched(parts.Parts, "tidy", "tidying")
     watched(store.PartWriter, "add", "writing a part")
     watched(store.PartWriter, "__exit__", "writing a part", then="between parts and manifest")
@@ -149,7 +152,6 @@ def watch():
             manifest(*arguments)
 
     store.write_json = write_json
-    assert folder.store is store
 
 
 def fork(do):

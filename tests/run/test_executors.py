@@ -9,9 +9,10 @@ import pytest
 
 from simspec.model import ParameterError, Scenario, SimspecError
 from simspec.run import dispatch, engine, executors
-from simspec.run.executors import TRIES, Crew, Workers
+from simspec.run.executors import Crew, Workers
 from simspec.run.progress import Progress
 from simspec.run.sweep import sweep
+from simspec.run.workers import TRIES
 
 TABLE = {
     "name": "crew",
@@ -133,8 +134,8 @@ def test_an_error_of_the_program_is_not_tried_again():
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"kind": "rocket"}, "allowed: threads, processes, dask, mpi"),
-        ({"kind": "dask"}, "needs --scheduler ADDRESS"),
+        ({"executor": "rocket"}, "allowed: threads, processes, dask, mpi"),
+        ({"executor": "dask"}, "needs --scheduler ADDRESS"),
         ({"scheduler": "tcp://127.0.0.1:1"}, "executor = threads has no scheduler"),
         ({"many": 0}, "allowed: a whole number of at least 1"),
         ({"many": True}, "allowed: a whole number of at least 1"),

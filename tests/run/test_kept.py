@@ -2,6 +2,7 @@
 
 import dataclasses
 import random
+import shutil
 
 import numpy as np
 import pytest
@@ -249,3 +250,21 @@ def test_a_stop_while_other_points_are_taken_over_loses_nothing(tmp_path, monkey
     monkeypatch.setattr(folder.store, "write_json", write)
     assert len(sweep(scenario(kappa=[0, 4]), tmp_path / "out").estimates) == 2
     assert len(played) == done
+
+
+def test_counts_of_another_seed_are_not_taken_for_ours(tmp_path, monkeypatch):
+    """Simulations have the same ids at every seed; two machines that write to one store could mix them up."""
+    whole = data(sweep(scenario(), tmp_path / "whole").path)
+    for seed in (1, 2):
+        go_on = stop_after(monkeypatch, 1)
+        with pytest.raises(KeyboardInterrupt):
+            sweep(scenario(seed=seed), tmp_path / f"cut{seed}", threads=1)
+        go_on()
+    foreign = Parts(tmp_path / "cut2").files()
+    assert foreign
+    for path in foreign:
+        shutil.copy(path, tmp_path / "cut1/played")
+    heard = Heard()
+    assert data(sweep(scenario(), tmp_path / "cut1", progress=heard).path) == whole
+    assert '"seed":2' in "".join(line for line in heard.lines if "of another run" in line)
+    assert {path.name for path in Parts(tmp_path / "cut1").files()} == {path.name for path in foreign}

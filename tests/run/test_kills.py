@@ -61,6 +61,7 @@ def test_a_hundred_kills_leave_the_same_bytes(tmp_path):
     assert at["simulating"] >= 10
     assert sum(at.get(doing, 0) for doing in WRITER) >= 15
     assert all(at.get(doing, 0) >= 1 for doing in WRITER), at
+    assert at["compacting played/"] >= 3
     assert at["tidying"] >= 5
     assert at["worker process"] >= 3
     assert set(found["of"]) == {"fixed", "stopped", "extended", "shards", "recording", "processes"}

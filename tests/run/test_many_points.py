@@ -1,0 +1,122 @@
+"""Do many points stay cheap?  Few files, few rows in memory, and work that grows with points and no faster."""
+
+import sys
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from simspec.model import Scenario
+from simspec.run import count_files, parts, planning
+from simspec.run.count_files import MOST_FILES, Rows, held, write
+from simspec.run.dataset import read
+from simspec.run.dispatch import run_jobs
+from simspec.run.engine import play
+from simspec.run.parts import Parts, run_of
+from simspec.run.planning import plan
+from simspec.run.played import arrays_in, played_of
+from simspec.run.sweep import sweep
+from simspec.run.tables import Block, estimate_table, portions
+
+
+def scenario(points, costs=2, **changes):
+    alpha = [number * costs / points for number in range(points // costs)]
+    table = {"name": "many", "windows": 64, "kappa": [1, 3], "process": {"type": "iid", "alpha": alpha}}
+    c_d = [0.05 * (1 + number) for number in range(costs)]
+    return Scenario.from_dict(table | {"cost": {"c_d": c_d}} | changes)
+
+
+def test_few_files_however_long_it_takes(tmp_path, monkeypatch):
+    """Each of 100 pieces of work comes to the disk by itself, in three runs; what is kept is the same."""
+    monkeypatch.setattr(parts, "FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(parts, "FLUSH_SHARE", 0.0)
+    own, most = scenario(100, costs=1), 0
+    jobs = list(plan(own).jobs)
+    assert len(jobs) == 100
+    for number in range(3):
+        kept = Parts(tmp_path, run=run_of(own), again=number == 1)
+        for job in jobs[number::3]:
+            kept.keep(job, range(1), play(job, [0]))
+            most = max(most, len(kept.files()))
+        if number == 1:  # what was kept in the same run, and moved since
+            assert_kept(kept, jobs[number::3])
+    assert most == MOST_FILES
+    again = Parts(tmp_path, run=run_of(own))
+    assert len(again.files()) <= MOST_FILES
+    assert_kept(again, jobs)
+
+
+def assert_kept(kept, jobs):
+    for job in jobs:
+        (work,) = kept.split(job)
+        assert np.array_equal(work.outcome().runs, play(job, [0]).runs)
+
+
+def test_rows_are_read_a_group_at_a_time(tmp_path, monkeypatch):
+    """Also where a stretch stands in two groups."""
+    monkeypatch.setattr(count_files, "OPEN_GROUPS", 2)
+    chain = {"type": "markov", "alpha": [0.6, 0.7], "rho": 0.3, "start": "carry"}
+    jobs = plan(scenario(8, process=chain)).jobs
+    done = [own for job, out in run_jobs(jobs, 1) for own in played_of(job, range(1), out)]
+    path = write(tmp_path, done)
+    whole = pq.read_table(path)
+    with pq.ParquetWriter(tmp_path / "cut.parquet", whole.schema) as writer:
+        writer.write_table(whole, row_group_size=3)
+    rows = Rows()
+    for at, own in zip(held(tmp_path / "cut.parquet"), done, strict=True):
+        assert at.stretch == own.stretch
+        found = arrays_in(rows.of(at.path, at.rows))
+        assert found.keys() == own.arrays.keys()
+        assert all(np.array_equal(found[name], own.arrays[name]) for name in found)
+        assert len(rows._groups) <= 2
+
+
+def test_estimates_are_made_a_few_at_a_time():
+    """Many simulations, and one of many costs: the same rows, never more than asked for."""
+    own = scenario(60, costs=20)
+    blocks = [Block(job, out, list(own.costs()), 0.95) for job, out in run_jobs(plan(own).jobs, 1)]
+    whole = estimate_table(blocks)
+    for most in (7, 40, 100, 10**6):
+        tables = [estimate_table(some) for some in portions(blocks, most)]
+        assert all(len(table) <= most for table in tables)
+        assert len(tables) >= len(whole) / most
+        rows = [row for table in tables for row in table.to_pylist()]
+        assert rows == whole.to_pylist()
+
+
+class Calls:
+    """Python functions that are called: a measure of work that no other process disturbs."""
+
+    def __enter__(self):
+        self.count = 0
+        sys.setprofile(self._note)
+        return self
+
+    def _note(self, frame, event, argument):
+        self.count += event == "call"
+
+    def __exit__(self, *error):
+        sys.setprofile(None)
+
+
+@pytest.mark.parametrize("costs", [1, 100])
+def test_work_grows_with_points_and_no_faster(costs, tmp_path, monkeypatch):
+    """Calls of twice as many points, of planning, playing, going on, and reading: twice as many, and not four times."""
+    monkeypatch.setattr(planning, "SIMULATIONS_PER_SECTION", 50)
+    sweep(scenario(200, costs), tmp_path / "warm", threads=1)
+    counts = []
+    for points in (500, 1000):
+        place = tmp_path / str(points)
+        with Calls() as planned:
+            own = scenario(points, costs)
+            assert plan(own).points == points
+        with Calls() as played:
+            sweep(own, place, threads=1)
+        with Calls() as extended:
+            sweep(scenario(points, costs, level=0.99), place, threads=1)
+        with Calls() as shown:
+            read(place).summary()
+            assert len(read(place).estimates) == 2 * points
+        counts.append([calls.count for calls in (planned, played, extended, shown)])
+    ratios = np.array(counts[1]) / np.array(counts[0])
+    assert np.all(ratios < 2.2), counts
