@@ -16,8 +16,8 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         description="Combine the folders of shards into one dataset: the same bytes as if one machine had played it. "
         "Shards of another scenario or seed are refused, and what is missing is said; nothing is played.",
     )
-    own.add_argument("output", metavar="FOLDER", help="where the dataset goes, e.g. results/quickstart")
-    own.add_argument("shards", nargs="+", metavar="SHARD", help="the folder of each shard")
+    own.add_argument("output", metavar="FOLDER", help="where the dataset goes, e.g. results/quickstart or an address")
+    own.add_argument("shards", nargs="+", metavar="SHARD", help="the folder or address of each shard")
     add_threads(own)
     add_quiet(own)
     add_json(own)
@@ -37,7 +37,7 @@ def do(args: argparse.Namespace) -> int:
 
         dataset = combine(args.output, args.shards, Crew(many=threads), progress)
     if args.json:
-        print_json({"folder": str(dataset.path), "points": dataset.best_records(), "failed": dataset.failed})
+        print_json({"folder": dataset.place, "points": dataset.best_records(), "failed": dataset.failed})
     else:
         print(dataset.summary())
     return 2 if dataset.failed else 0

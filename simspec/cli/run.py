@@ -144,7 +144,7 @@ def _play_shard(args: argparse.Namespace, scenario: Scenario, crew: Crew, progre
 
     done = play_shard(scenario, Shard.read(args.shard), args.output, crew, progress, most)
     if args.json:
-        print_json({"folder": str(done.folder), "shard": args.shard, "pieces": done.pieces, "of": done.every})
+        print_json({"folder": done.place, "shard": args.shard, "pieces": done.pieces, "of": done.every})
     else:
         print(done)
     return 0

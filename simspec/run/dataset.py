@@ -14,6 +14,7 @@ import numpy as np
 from simspec.model import DatasetError, ParameterError, Scenario, Scheme
 from simspec.model.cost import CHANGES
 from simspec.model.serving import Serving
+from simspec.run.address import is_remote
 from simspec.run.best_table import PRICES, best_table
 from simspec.run.columns import column, rows_of, values
 from simspec.run.pick import picked
@@ -366,12 +367,12 @@ def read(path: str | Path) -> Dataset:
     ...
     simspec.model.errors.DatasetError: results/never-run: there is no such folder
     """
-    from simspec.run.remote import Mirror, is_remote
+    if is_remote(path):
+        from simspec.run.remote import fetched
 
-    mirror = Mirror(str(path)) if is_remote(path) else None
-    if mirror is not None:
-        mirror.pull()
-    folder = Path(path) if mirror is None else mirror.folder
+        mirror = fetched(str(path))
+        return Dataset(mirror.folder, _manifest_of(mirror.folder), address=mirror.name)
+    folder = Path(path)
     try:
         if not folder.exists():
             raise DatasetError(f"{folder}: there is no such folder")
@@ -379,6 +380,11 @@ def read(path: str | Path) -> Dataset:
             raise DatasetError(f"{folder}: is a file; allowed: the folder of a run, e.g. results/quickstart")
     except OSError as error:
         raise DatasetError(f"{folder}: cannot be read ({error.strerror})") from None
+    return Dataset(folder, _manifest_of(folder))
+
+
+def _manifest_of(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder that has to have one we understand."""
     manifest = read_manifest(folder)
     if manifest is None:
         raise DatasetError(f"{folder}: is not a simspec dataset (it has no {MANIFEST})")
@@ -386,7 +392,7 @@ def read(path: str | Path) -> Dataset:
         raise DatasetError(f"{folder}: its {MANIFEST} names no schema version, so it is not a simspec dataset")
     if manifest["schema_version"] > SCHEMA_VERSION:
         raise DatasetError(f"{folder}: was written by a newer simspec (schema {manifest['schema_version']})")
-    return Dataset(folder, manifest, address="" if mirror is None else mirror.name)
+    return manifest
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:

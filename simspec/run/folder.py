@@ -134,7 +134,7 @@ def check_form(folder: Path, manifest: dict[str, Any]) -> None:
     kinds = {"complete": bool, "failed": list, "files": dict, "traces": dict, "provenance": dict}
     wrong = [key for key, kind in kinds.items() if not isinstance(manifest.get(key), kind)]
     files = {} if "files" in wrong else manifest["files"]
-    strange = [name for name, own in files.items() if not _PART.fullmatch(name) or not _is_mark(own)]
+    strange = [name for name, own in files.items() if not _PART.fullmatch(name) or not is_mark(own)]
     if wrong or strange:
         told = f"its {wrong[0]} is missing or of another kind" if wrong else f"it names {_brief(clean(strange[0]))!r}"
         raise DatasetError(
@@ -142,7 +142,8 @@ def check_form(folder: Path, manifest: dict[str, Any]) -> None:
         )
 
 
-def _is_mark(own: Any) -> bool:
+def is_mark(own: Any) -> bool:
+    """Whether something is [bytes, SHA-256]."""
     return isinstance(own, list) and [type(entry) for entry in own] == [int, str] and bool(_DIGEST.fullmatch(own[1]))
 
 
@@ -175,7 +176,7 @@ def settle(folder: Path, own: Opened) -> list[Path]:
             del files[name]
     else:
         for path in counts:
-            _keep(folder, path, files[store.entry(path, folder)][1])
+            keep_counts(folder, path, files[store.entry(path, folder)][1])
         files.clear()
         store.write_json(own.manifest, folder / store.MANIFEST)
     for table in store.SCHEMAS:
@@ -185,7 +186,7 @@ def settle(folder: Path, own: Opened) -> list[Path]:
     return counts if own.same else []
 
 
-def _keep(folder: Path, path: Path, digest: str) -> None:
+def keep_counts(folder: Path, path: Path, digest: str) -> None:
     """Move finished counts to those that were played, under the name of their content."""
     kept = folder / parts.FOLDER / f"{digest[:NAME_DIGITS]}.parquet"
     with store.cannot_write(kept):

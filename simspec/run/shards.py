@@ -7,6 +7,7 @@ import re
 import shutil
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,21 @@ from simspec.run.dataset import Dataset, read_manifest
 from simspec.run.dispatch import Work, play_jobs
 from simspec.run.engine import Job, warm
 from simspec.run.executors import Crew
-from simspec.run.folder import check_form, check_same, damaged, locked, open_folder, own_folder, scenario_of, settle
+from simspec.run.folder import (
+    Opened,
+    check_form,
+    check_same,
+    damaged,
+    locked,
+    open_folder,
+    own_folder,
+    scenario_of,
+    settle,
+)
 from simspec.run.parts import FOLDER, Parts, run_of
 from simspec.run.planning import Plan, plan, windows_of
 from simspec.run.progress import Progress
-from simspec.run.remote import is_remote
+from simspec.run.remote import Mirror, mirrored
 from simspec.run.sweep import sweep
 from simspec.text import clean, plural
 
@@ -86,10 +97,11 @@ class _Share:
 
 @dataclass(frozen=True)
 class Shared:
-    """What became of a shard of a scenario: its folder, its pieces, and those of the whole sweep."""
+    """What became of a shard of a scenario: its folder or address, its pieces, and those of the whole sweep."""
 
     name: str
     folder: Path
+    place: str
     shard: Shard
     pieces: int
     every: int
@@ -97,7 +109,7 @@ class Shared:
     def __str__(self) -> str:
         return (
             f"shard {self.shard} of {clean(self.name)}: {self.pieces:,} of {plural(self.every, 'piece')} of work done, "
-            f"in {clean(str(self.folder))}\n"
+            f"in {clean(self.place)}\n"
             f"when all {self.shard.of} are: simspec combine results/{clean(self.name)} FOLDER …, with each folder"
         )
 
@@ -117,7 +129,7 @@ def play_shard(
     scenario : Scenario
         The same on every machine, with the same number of shards.
     shard : Shard
-    output : path, optional
+    output : path or address, optional
         Default ``results/<scenario name>-shard-i-of-n``.
     crew : Crew, optional
         Who plays; default all processors of this machine.
@@ -139,31 +151,44 @@ def play_shard(
             "shard",
             f"shard = {shard} has counts of its own only, and [stop] decides by all of them; allowed: no [stop]",
         )
-    if is_remote(output):
-        raise ParameterError("output", f"output = {output} of a shard is no folder; allowed: a folder of this machine")
-    usual = own_folder(scenario.name)
-    folder = Path(output) if output is not None else usual.with_name(scenario.name + _suffix(shard))
     todo = plan(scenario, most)
-    jobs = list(todo.jobs)
-    _check_shard(folder, shard)
-    open_folder(folder, scenario, todo)
-    store.make_folder(folder)
-    with locked(folder):
-        own = open_folder(folder, scenario, todo)
-        kept = Parts(folder, settle(folder, own), progress, run=run_of(scenario))
-        store.write_json(own.manifest | {"shard": str(shard), "complete": False}, folder / store.MANIFEST)
-        share = _Share(kept, shard)
-        warm(jobs, progress)
-        if progress is not None:
-            progress.begin("simulating", sum(windows_of(job) for job in jobs) // shard.of)
-        try:
-            with (crew or Crew()).workers(progress) as workers:
-                for job, _ in play_jobs(jobs, workers, progress, share):
-                    if job.failure:  # said by every machine alike, and again when the shards are combined
-                        continue
-        finally:
-            kept.flush()
-    return Shared(scenario.name, folder, shard, share.pieces, sum(len(job.pieces()) for job in jobs))
+    with mirrored(output, progress) as mirror:
+        usual = own_folder(scenario.name)
+        folder = mirror.folder if mirror else Path(output or usual.with_name(scenario.name + _suffix(shard)))
+        _check_shard(folder, shard)
+        open_folder(folder, scenario, todo)
+        store.make_folder(folder)
+        with nullcontext() if mirror else locked(folder):
+            pieces = _play_share(folder, todo, shard, crew or Crew(), progress, mirror)
+    place = mirror.name if mirror else str(folder)
+    return Shared(scenario.name, folder, place, shard, pieces, sum(len(job.pieces()) for job in todo.jobs))
+
+
+def _play_share(
+    folder: Path, todo: Plan, shard: Shard, crew: Crew, progress: Progress | None, mirror: Mirror | None
+) -> int:
+    """How many pieces the share has, all of which are kept now."""
+    jobs, own = list(todo.jobs), open_folder(folder, todo.scenario, todo)
+    push = mirror.push if mirror else lambda: None
+    kept = Parts(folder, settle(folder, own), progress, push, run_of(todo.scenario))
+    store.write_json(own.manifest | {"shard": str(shard), "complete": False}, folder / store.MANIFEST)
+    kept.written()
+    share = _Share(kept, shard)
+    warm(jobs, progress)
+    if progress is not None:
+        progress.begin("simulating", sum(windows_of(job) for job in jobs) // shard.of)
+    try:
+        with crew.workers(progress) as workers:
+            for job, _ in play_jobs(jobs, workers, progress, share):
+                if job.failure:  # said by every machine alike, and again when the shards are combined
+                    continue
+    except KeyboardInterrupt:
+        if mirror is not None:
+            mirror.patience = 0.0  # who stops a run waits for no store
+        raise
+    finally:
+        kept.flush()
+    return share.pieces
 
 
 def _check_shard(folder: Path, shard: Shard) -> None:
@@ -181,9 +206,9 @@ def combine(
 
     Parameters
     ----------
-    output : path
+    output : path or address
         A new folder, or one that was combined from some of them before.
-    folders : sequence of path
+    folders : sequence of path or address
         Of the shards; those of whole runs of the same scenario may be among them.
     crew : Crew, optional
     progress : Progress, optional
@@ -195,29 +220,53 @@ def combine(
     """
     if not folders:
         raise DatasetError("combine needs the folder of at least one shard")
-    manifests = {Path(folder): _manifest(Path(folder)) for folder in folders}
+    with ExitStack() as stack:
+        manifests = dict(_opened(own, stack, progress) for own in dict.fromkeys(map(str, folders)))
+        scenario = _shared_scenario(manifests)
+        todo = plan(scenario)
+        mirror = stack.enter_context(mirrored(output, progress))
+        own = mirror.folder if mirror else Path(output)
+        open_folder(own, scenario, todo)
+        store.make_folder(own)
+        stack.enter_context(nullcontext() if mirror else locked(own))
+        opened = open_folder(own, scenario, todo)
+        if not opened.complete:
+            _gather(own, opened, todo, manifests, progress, mirror)
+    return sweep(scenario, output, crew=crew, progress=progress)
+
+
+def _gather(
+    folder: Path, own: Opened, todo: Plan, manifests: dict[Path, dict[str, Any]], progress: Progress | None,
+    mirror: Mirror | None,
+) -> None:  # fmt: skip
+    """Take over what the shards have; raises `DatasetError` if it is not all."""
+    counts = settle(folder, own)
+    store.write_json(own.manifest, folder / store.MANIFEST)
+    for source, name in itertools.chain.from_iterable(_sources(*entry) for entry in manifests.items()):
+        _take(source, folder / FOLDER / name)
+    if mirror is not None:
+        mirror.push()
+    kept = Parts(folder, counts, progress, run=run_of(todo.scenario))
+    _check_whole(kept, folder, todo, [str(manifest.get("shard", "")) for manifest in manifests.values()])
+
+
+def _opened(place: str, stack: ExitStack, progress: Progress | None) -> tuple[Path, dict[str, Any]]:
+    """The folder of a shard and its manifest; of an address, its copy here."""
+    mirror = stack.enter_context(mirrored(place, progress))
+    folder = mirror.folder if mirror else Path(place)
+    return folder, _manifest(folder)
+
+
+def _shared_scenario(manifests: dict[Path, dict[str, Any]]) -> Scenario:
+    """What all of them were asked for; raises `DatasetError` if that is not the same."""
     first, known = next(iter(manifests.items()))
     for folder, manifest in manifests.items():
         check_same(folder, manifest, known)
         check_form(folder, manifest)
         if scenario_of(manifest) != scenario_of(known):
             raise DatasetError(f"{folder}: holds other points than {first}; allowed: shards of one scenario")
-    scenario = replace(
-        Scenario.from_dict(scenario_of(known)), base=known.get("provenance", {}).get("scenario_folder", "")
-    )
-    own, todo = Path(output), plan(scenario)
-    open_folder(own, scenario, todo)
-    store.make_folder(own)
-    with locked(own):
-        opened = open_folder(own, scenario, todo)
-        if not opened.complete:
-            counts = settle(own, opened)
-            store.write_json(opened.manifest, own / store.MANIFEST)
-            for source, name in itertools.chain.from_iterable(_sources(*entry) for entry in manifests.items()):
-                _take(source, own / FOLDER / name)
-            given = [str(manifest.get("shard", "")) for manifest in manifests.values()]
-            _check_whole(Parts(own, counts, progress, run=run_of(scenario)), own, todo, given)
-    return sweep(scenario, own, crew=crew, progress=progress)
+    base = known.get("provenance", {}).get("scenario_folder", "")
+    return replace(Scenario.from_dict(scenario_of(known)), base=base)
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

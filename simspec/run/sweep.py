@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -28,7 +28,7 @@ from simspec.run.precision import decide
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
 from simspec.run.record import Recording, record_all, unrecorded
-from simspec.run.remote import Mirror, is_remote
+from simspec.run.remote import Mirror, mirrored
 from simspec.run.tables import Block
 from simspec.text import plural
 
@@ -77,24 +77,19 @@ def sweep(
         if steered:
             told = f"record lists rounds of requests that are served alone at a fixed κ, and not those of {steered}"
             raise ParameterError("record", f"{told}; allowed: no [policy] that chooses κ, no serving.batch")
-    mirror = Mirror(str(output), progress) if is_remote(output) else None
-    if mirror is not None:
-        store.make_folder(mirror.folder)
-        mirror.pull()
-        folder = mirror.folder
-    else:
-        folder = Path(output) if output is not None else own_folder(scenario.name)
     todo = plan(scenario, most)
-    if not open_folder(folder, scenario, todo).complete:
-        store.make_folder(folder)
-        with locked(folder), (crew or Crew(many=threads)).workers(progress) as workers:
-            _complete(folder, open_folder(folder, scenario, todo), todo, workers, progress, mirror)
-    if recording is not None:
-        _record(folder, read(folder).manifest, todo, recording, threads, progress)
-    if mirror is None:
-        return read(folder)
-    mirror.push()
-    return Dataset(folder, read(folder).manifest, address=mirror.name)
+    with mirrored(output, progress) as mirror:
+        folder = mirror.folder if mirror else Path(output) if output is not None else own_folder(scenario.name)
+        if not open_folder(folder, scenario, todo).complete:
+            store.make_folder(folder)
+            lock = nullcontext() if mirror else locked(folder)
+            with lock, (crew or Crew(many=threads)).workers(progress) as workers:
+                _complete(folder, open_folder(folder, scenario, todo), todo, workers, progress, mirror)
+        if recording is not None:
+            _record(folder, read(folder).manifest, todo, recording, threads, progress)
+        if mirror is not None:
+            mirror.push()
+    return Dataset(folder, read(folder).manifest, address=mirror.name if mirror else "")
 
 
 def _complete(
@@ -107,8 +102,9 @@ def _complete(
         _note(progress, f"{folder / name}: missing or damaged; made again")
     counts = settle(folder, own)
     store.write_json(manifest, folder / store.MANIFEST)
-    written = (lambda: None) if mirror is None else mirror.push
-    kept = Kept(folder, counts, progress, written, run_of(todo.scenario), again=todo.scenario.stop is not None)
+    push = mirror.push if mirror else lambda: None
+    kept = Kept(folder, counts, progress, push, run_of(todo.scenario), again=todo.scenario.stop is not None)
+    kept.written()  # whether a store can be written is known before anything is played
     others = kept.simulations - {job.simulation.id for job in todo.jobs}
     if others:
         _note(progress, f"{folder}: {plural(len(others), 'simulation')} no longer asked for, kept and not shown")
@@ -119,6 +115,8 @@ def _complete(
             kept.flush()
         raise
     except BaseException:
+        if mirror is not None:
+            mirror.patience = 0.0  # who stops a run waits for no store
         kept.flush()
         raise
     kept.tidy(folder / store.part_name("tallies", n) for n in range(len(todo.parts)))

@@ -46,7 +46,8 @@ STOPPED = TABLE | {"stop": {"speedup": 0.003}}
 PLAIN = {key: own for key, own in TABLE.items() if key != "policy"}  # only such rounds are recorded
 DOING = (
     "beginning", "settling", "simulating", "flushing played/", "compacting played/", "writing a part",
-    "between parts and manifest", "writing the manifest", "tidying", "recording", "taking from a shard", "worker process",
+    "between parts and manifest", "writing the manifest", "tidying", "recording", "taking from a shard",
+    "worker process",
 )  # fmt: skip
 RECORDED = Recording(3000, 1)
 WORKERS_SECONDS = 8.0

@@ -7,16 +7,20 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pyarrow.fs as pafs
 import pytest
 
+from simspec.cli.main import main
 from simspec.model import DatasetError, Scenario
-from simspec.run import parts, planning, remote
+from simspec.run import dispatch, parts, planning, remote
+from simspec.run.address import checked
 from simspec.run.dataset import read
 from simspec.run.parts import Parts
 from simspec.run.progress import Progress
-from simspec.run.remote import Mirror
+from simspec.run.remote import Mirror, mirrored
+from simspec.run.shards import Shard, combine, play_shard
 from simspec.run.sweep import sweep
 
 TABLE = {
@@ -34,7 +38,7 @@ def many_files(monkeypatch, tmp_path):
     monkeypatch.setattr(parts, "FLUSH_SHARE", 0.0)
     monkeypatch.setattr(planning, "ROWS_PER_PART", 1)
     monkeypatch.setattr(remote, "FIRST_WAIT", 0.01)
-    monkeypatch.setattr(remote, "_home", lambda: tmp_path / "cache")
+    monkeypatch.setattr(remote, "home", lambda: tmp_path / "cache")
 
 
 def data(path):
@@ -66,12 +70,12 @@ def test_another_machine_reads_it_and_goes_on(url, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         sweep(Scenario.from_dict(TABLE), url, threads=1)
     monkeypatch.setattr(Parts, "keep", keep)
-    monkeypatch.setattr(remote, "_home", lambda: tmp_path / "another")
+    monkeypatch.setattr(remote, "home", lambda: tmp_path / "another")
     assert len(data(tmp_path / "far/away")) >= 4 or list((tmp_path / "far/away").glob("played/*"))
     assert not read(url).complete
     sweep(Scenario.from_dict(TABLE), url)
     assert data(tmp_path / "far/away") == data(sweep(Scenario.from_dict(TABLE), tmp_path / "local").path)
-    monkeypatch.setattr(remote, "_home", lambda: tmp_path / "third")
+    monkeypatch.setattr(remote, "home", lambda: tmp_path / "third")
     assert len(read(url).estimates) == 9
 
 
@@ -117,26 +121,294 @@ def test_a_store_that_fails_now_and_then(url, tmp_path, monkeypatch):
     assert "secret" not in "".join(told)
 
 
-def test_a_store_that_fails_for_good_loses_nothing(url, tmp_path, monkeypatch):
-    def gone(*_):
-        raise OSError("503 Slow Down")
+def failing(monkeypatch, after):
+    """The store fails for good once so many files were sent; returns what mends it."""
+    put, left = Mirror._put, iter(range(after))
 
-    put = Mirror._put
+    def gone(self, path, name):
+        if next(left, None) is None:
+            raise OSError("503 Slow Down")
+        put(self, path, name)
+
     monkeypatch.setattr(Mirror, "_put", gone)
-    monkeypatch.setattr(remote, "PATIENCE", 0.05)
+    monkeypatch.setattr(remote, "PATIENCE", 0.0)
+    return lambda: monkeypatch.setattr(Mirror, "_put", put)
+
+
+@pytest.fixture
+def plays(monkeypatch):
+    """Every piece of work that is played."""
+    calls, play = [], dispatch.play
+
+    def noted(job, chunks, kappas=()):
+        calls.append((job.simulation.id, tuple(chunks), kappas))
+        return play(job, chunks, kappas)
+
+    monkeypatch.setattr(dispatch, "play", noted)
+    return calls
+
+
+@pytest.mark.parametrize(("after", "flush"), [(1, 0.0), (8, 0.0), (1, 1e9), (5, 1e9)])
+def test_a_store_that_fails_for_good_loses_nothing(after, flush, url, tmp_path, monkeypatch, plays):
+    """What was played while the store was away is not played again: counts here are kept beside those there."""
+    monkeypatch.setattr(parts, "FLUSH_SECONDS", flush)  # where it is long, only finished tables hold counts
+    keep, kept = Parts.keep, []
+
+    def noted(self, job, chunks, outcome):
+        kept.append((job.simulation.id, tuple(chunks), job.kappas))
+        keep(self, job, chunks, outcome)
+
+    monkeypatch.setattr(Parts, "keep", noted)
+    mend = failing(monkeypatch, after)
     with pytest.raises(DatasetError, match=r"cannot be reached \(503 Slow Down\); what was played is kept in"):
         sweep(Scenario.from_dict(TABLE), url)
-    assert list(Mirror(url).folder.glob("played/*"))
-    monkeypatch.setattr(Mirror, "_put", put)
+    mend()
+    before, _ = set(kept), plays.clear()
     sweep(Scenario.from_dict(TABLE), url)
+    assert before
+    assert not before & set(plays)
+    assert len(before | set(plays)) == 6
     assert data(tmp_path / "far/away") == data(sweep(Scenario.from_dict(TABLE), tmp_path / "local").path)
 
 
-def test_no_secret_is_shown():
-    with pytest.raises(DatasetError) as caught:
-        Mirror("nope://key:secret@bucket/name?token=secret")
-    assert "secret" not in str(caught.value)
-    assert "nope://bucket/name" in str(caught.value)
+def test_a_store_that_cannot_be_written_is_known_before_anything_is_played(url, monkeypatch, plays):
+    mend = failing(monkeypatch, 0)
+    with pytest.raises(DatasetError, match="cannot be reached"):
+        sweep(Scenario.from_dict(TABLE), url)
+    mend()
+    assert not plays
+
+
+def test_a_finished_run_sends_nothing_again(url, monkeypatch):
+    sweep(Scenario.from_dict(TABLE), url)
+    monkeypatch.setattr(Mirror, "_put", lambda *own: pytest.fail(f"sent again: {own[2]}"))
+    sweep(Scenario.from_dict(TABLE), url)
+
+
+def test_a_full_disk_here_is_no_fault_of_the_store(url, tmp_path, monkeypatch):
+    sweep(Scenario.from_dict(TABLE), url)
+    monkeypatch.setattr(remote, "home", lambda: tmp_path / "another")
+
+    class Full:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def write(self, _):
+            raise OSError(28, "No space left on device")
+
+    opened = Path.open
+    monkeypatch.setattr(
+        Path, "open", lambda self, *own, **more: Full() if own == ("wb", 0) else opened(self, *own, **more)
+    )
+    with pytest.raises(DatasetError, match=r"cannot be written \(No space left on device\)"):
+        read(url)
+
+
+@pytest.mark.parametrize("how", ["cut", "changed", "gone"])
+@pytest.mark.parametrize("table", ["estimates", "chunks", "tallies"])
+def test_what_is_damaged_there_is_noticed_and_made_again(how, table, url, tmp_path, monkeypatch):
+    whole = data(sweep(Scenario.from_dict(TABLE), url).path)
+    victim = tmp_path / "far/away" / table / "part-000001.parquet"
+    content = victim.read_bytes()
+    victim.write_bytes(content[:-9] if how == "cut" else content[:99] + b"?" + content[100:])
+    if how == "gone":
+        victim.unlink()
+    monkeypatch.setattr(remote, "home", lambda: tmp_path / "another")
+    if table != "tallies":  # is not read
+        with pytest.raises(DatasetError, match=f"{table}/part-000001.parquet: missing or damaged"):
+            read(url)
+    heard = Heard()
+    assert data(sweep(Scenario.from_dict(TABLE), url, progress=heard).path) == whole
+    assert f"{table}/part-000001.parquet: " in "".join(heard.lines)
+    assert data(tmp_path / "far/away") == whole
+
+
+def stopped(monkeypatch, url, pieces=2, **changes):
+    """A run that Ctrl-C ended."""
+    keep, left = Parts.keep, iter(range(pieces))
+
+    def stop(self, *own):
+        keep(self, *own)
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Parts, "keep", stop)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(Scenario.from_dict(TABLE | changes), url, threads=1)
+    monkeypatch.setattr(Parts, "keep", keep)
+
+
+def test_kept_counts_that_are_damaged_there_are_played_again_and_removed(url, tmp_path, monkeypatch):
+    monkeypatch.setattr(planning, "ROWS_PER_PART", 2**20)
+    stopped(monkeypatch, url)
+    kept = sorted((tmp_path / "far/away/played").glob("*"))
+    kept[0].write_bytes(kept[0].read_bytes()[:-1] + b"?")
+    monkeypatch.setattr(remote, "home", lambda: tmp_path / "another")
+    heard = Heard()
+    sweep(Scenario.from_dict(TABLE), url, progress=heard)
+    assert f"played/{kept[0].name}: damaged there" in "".join(heard.lines)
+    assert not list((tmp_path / "far/away/played").glob("*"))
+    assert data(tmp_path / "far/away") == data(sweep(Scenario.from_dict(TABLE), tmp_path / "local").path)
+
+
+def meanwhile(monkeypatch, owner, name, do):
+    """Another machine does something when a method of ours has ended for the first time."""
+    method, done = getattr(owner, name), []
+
+    def and_another(self, *own):
+        method(self, *own)
+        if not done:
+            done.append(True)
+            do()
+
+    monkeypatch.setattr(owner, name, and_another)
+
+
+@pytest.mark.parametrize(("owner", "name"), [(Mirror, "pull"), (Mirror, "push"), (Parts, "keep")])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_two_machines_at_one_address(owner, name, seed, url, tmp_path, monkeypatch):
+    """One of them notices and stops, whatever the order; the other one's files are sound, and none are mixed up."""
+    said, other = [], Scenario.from_dict(TABLE | {"seed": seed, "windows": 200_000})
+
+    def from_another_machine():
+        with pytest.MonkeyPatch.context() as there:
+            there.setattr(remote, "home", lambda: tmp_path / "another")
+            try:
+                sweep(other, url)
+            except DatasetError as error:
+                said.append(str(error))
+
+    meanwhile(monkeypatch, owner, name, from_another_machine)
+    try:
+        sweep(Scenario.from_dict(TABLE), url, threads=1)
+        winner = Scenario.from_dict(TABLE)
+    except DatasetError as error:
+        said.append(str(error))
+        winner = other
+    assert len(said) == 1
+    assert "another run" in said[0]
+    assert data(tmp_path / "far/away") == data(sweep(winner, tmp_path / "local").path)
+
+
+def test_two_runs_of_this_machine_at_one_address(url, monkeypatch):
+    with mirrored(url), pytest.raises(DatasetError, match=f"{url}, in .*another run is at work here"):
+        sweep(Scenario.from_dict(TABLE), url)
+
+
+def test_who_reads_while_a_run_is_at_work_does_not_touch_it(url, tmp_path):
+    sweep(Scenario.from_dict(TABLE), url)
+    with mirrored(url) as mirror:
+        note = mirror.folder / "manifest.json"
+        note.write_text(note.read_text().replace('"complete": true', '"complete": false'))
+        assert not read(url).complete
+        assert '"complete": false' in note.read_text()
+    assert read(url).complete
+
+
+def test_other_points_from_another_machine_leave_no_old_parts(url, tmp_path, monkeypatch):
+    """A copy of three parts becomes one of a single part, and is not read as both."""
+    sweep(Scenario.from_dict(TABLE), url)
+    assert len(read(url).estimates) == 9
+    fewer = TABLE | {"process": TABLE["process"] | {"alpha": 0.7}}
+    monkeypatch.setattr(remote, "home", lambda: tmp_path / "another")
+    sweep(Scenario.from_dict(fewer), url)
+    monkeypatch.setattr(remote, "home", lambda: tmp_path / "cache")
+    assert len(read(url).estimates) == 3
+    assert data(tmp_path / "far/away") == data(sweep(Scenario.from_dict(fewer), tmp_path / "local").path)
+
+
+def test_shards_in_a_store(url, tmp_path, monkeypatch):
+    own = Scenario.from_dict(TABLE)
+    for i in (1, 2):
+        monkeypatch.setattr(remote, "home", lambda i=i: tmp_path / f"machine{i}")
+        assert f"in {url}-{i}" in str(play_shard(own, Shard(i, 2), f"{url}-{i}"))
+    monkeypatch.setattr(remote, "home", lambda: tmp_path / "third")
+    with pytest.raises(DatasetError, match="no folder of shard 2/2"):
+        combine(url, [f"{url}-1"])
+    with pytest.raises(DatasetError, match=f"{url}-3, in .*: is no folder of a shard"):
+        combine(url, [f"{url}-3"])
+    found = combine(url, [f"{url}-1", f"{url}-2"])
+    assert found.place == url
+    assert data(tmp_path / "far/away") == data(sweep(own, tmp_path / "local").path)
+
+
+def test_a_manifest_there_that_is_none(url, tmp_path):
+    sweep(Scenario.from_dict(TABLE), url)
+    (tmp_path / "far/away/manifest.json").write_text("{")
+    for use in (read, lambda own: sweep(Scenario.from_dict(TABLE), own)):
+        with pytest.raises(DatasetError, match=r"manifest.json: cannot be read .* remove it there to begin anew"):
+            use(url)
+
+
+def test_nothing_there(url):
+    with pytest.raises(DatasetError, match=r"far/away: holds no simspec dataset \(it has no manifest.json\)"):
+        read(url)
+
+
+SECRET = "wJalrXUtnFEMI"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"s3://AKIA:{SECRET}@bucket/name",
+        f"s3://{SECRET}@bucket/name",
+        f"s3://AKIA:{SECRET}/more@bucket/name",
+        f"s3://AKIA:{SECRET}/name",
+        f"nope://key:{SECRET}@bucket/name",
+        f"gs://key:{SECRET}@bucket/name",
+        f"simplecache::s3://AKIA:{SECRET}@bucket/name",
+        f"s3://bucket/name?access_key=AKIA&secret_key={SECRET}",
+        f"s3://bucket/name?endpoint_override=http://AKIA:{SECRET}@host",
+        f"abfs://box@account.example/name?client_secret={SECRET}",
+        f"S3://bucket/name?sas_token={SECRET}",
+    ],
+)
+def test_an_address_holds_no_secret(url, tmp_path, monkeypatch, capsys):
+    """It is refused, not shown, and nothing is written: not into the cache either."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.toml").write_text(
+        'name = "far"\nwindows = 1000\nkappa = [2]\n[process]\ntype = "iid"\nalpha = 0.7\n'
+    )
+    for words in (["run", "s.toml", "-o", url, "--json"], ["run", "s.toml", "--shard", "1/2", "-o", url], ["show", url],
+                  ["combine", url, url], ["replay", url], ["compare", url, url]):  # fmt: skip
+        assert main(words) == 2
+        said = "".join(capsys.readouterr())
+        assert SECRET not in said
+        assert said.count("\n") == 1
+    assert [path.name for path in tmp_path.rglob("*")] == ["s.toml"]
+
+
+def test_whoever_names_an_account_names_no_secret():
+    for url in ("abfs://box@account.dfs.core.windows.net/name", "gs://anonymous@bucket/name", "s3://bucket/a@b"):
+        assert checked(url) == url
+
+
+def test_a_scheme_that_nobody_knows():
+    with pytest.raises(DatasetError, match=r"nope://bucket/name: .*allowed: s3://"):
+        Mirror("nope://bucket/name")
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["AWS Error ACCESS_DENIED during X", "NO_SUCH_BUCKET", "Bucket 'no' not found.", "create a OAuth2 access token"],
+)
+def test_what_will_not_help_is_not_tried_again(words, url, monkeypatch):
+    calls = []
+
+    def refused(_):
+        calls.append(True)
+        raise OSError(words)
+
+    monkeypatch.setattr(Mirror, "_listed", refused)
+    with pytest.raises(DatasetError, match="cannot be reached") as caught:
+        sweep(Scenario.from_dict(TABLE), url)
+    assert len(calls) == 1
+    assert "\n" not in str(caught.value)
+    assert ("credentials" in str(caught.value)) == ("ccess" in words or "ACCESS" in words)
 
 
 class Proxy(threading.Thread):
@@ -207,7 +479,7 @@ def test_an_s3_server_that_answers_503_and_hangs_up_for_twenty_seconds(tmp_path,
         sweep(Scenario.from_dict(TABLE), url, progress=heard)
         assert proxy.refused > 3
         assert [line for line in heard.lines if "does not answer" in line]
-        monkeypatch.setattr(remote, "_home", lambda: tmp_path / "another")
+        monkeypatch.setattr(remote, "home", lambda: tmp_path / "another")
         again = read(url)
         assert again.complete
         assert data(again.path) == data(sweep(Scenario.from_dict(TABLE), tmp_path / "local").path)
