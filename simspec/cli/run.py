@@ -44,8 +44,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     own.add_argument(
         "--until", action="append", default=[], metavar="KEY=VALUE",
         help="play a point no further once it is known so well: mean_accepted=W, speedup=W or p99=W (half the width of "
-        "an interval), best_kappa=SHARE (every κ is told from the best, or within that share of it); may be given "
-        "several times, replaces [stop]; --windows is then the most that is played (default: all windows)",
+        "an interval), best_kappa=SHARE (every κ is told from the best, or within that share of it); beside one of "
+        "these budget=N, windows of the whole sweep, each κ counting; may be given several times, replaces [stop]; "
+        "--windows is then the most that is played of each (default: all windows)",
     )  # fmt: skip
     own.add_argument(
         "--record", type=positive, default=None, metavar="N",
@@ -126,12 +127,15 @@ def _stop(words: list[str]) -> Stop:
 
     keys = {}
     for word in words:
-        key, given, text = word.partition("=")
+        key, given, text = (part.strip() for part in word.partition("="))
+        if not (key and given and text):
+            raise ParameterError("until", f"--until: {word!r} is no KEY=VALUE, e.g. speedup=0.001")
+        if key in keys:
+            raise ParameterError("until", f"--until: {key} is given twice; allowed: each key once")
         try:
-            keys[key.strip()] = number(text)
+            keys[key] = number(text)
         except argparse.ArgumentTypeError as error:
-            told = error if given else f"{word!r} is no KEY=VALUE, e.g. speedup=0.001"
-            raise ParameterError("until", f"--until: {told}") from None
+            raise ParameterError("until", f"--until: {error}") from None
     try:
         return Stop(**keys)
     except ParameterError as error:
@@ -173,9 +177,11 @@ def _dry_run(todo: Plan, threads: int, as_json: bool, recording: Recording | Non
     if as_json:
         print_json(figures)
     else:
+        most = "at most " if todo.scenario.stop else ""
         print(
-            f"{plural(todo.points, 'point')} from {plural(len(list(todo.jobs)), 'simulation')}, "
-            f"{figures['windows']:,} windows; about {figures['seconds']:,} s on {threads} threads (measured now) and "
+            f"{plural(todo.points, 'point')} from {plural(len(list(todo.jobs)), 'simulation')}, {most}"
+            f"{figures['windows']:,} windows; {most}about {figures['seconds']:,} s on {threads} threads (measured now) "
+            "and "
             f"{figures['bytes'] / 1e6:,.1f} MB in {plural(len(todo.parts), 'part')}.{recorded}  Nothing was run.",
             file=sys.stdout,
         )

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from simspec.model import ParameterError, SimspecError
@@ -25,6 +25,7 @@ class _Dask(Workers):
         pool = client.get_executor(pure=False)
         super().__init__(lambda: pool, 0, say, "dask", near=False)
         self._client, self._scheduler, self._tell = client, scheduler, say
+        self._answer = _by_value()
         self._looked = 0.0
         self._look()
 
@@ -62,6 +63,17 @@ class _Dask(Workers):
             raise SimspecError(f"executor dask: scheduler {self._scheduler} no longer answers; {KEPT}")
 
 
+def _by_value() -> Callable[..., Any]:
+    """`answer` for workers without simspec, which would end without a word if they were sent a function of ours."""
+
+    def answer(*question: Any) -> Any:  # a function inside a function is sent as it stands, not by its name
+        from simspec.run.workers import answer
+
+        return answer(*question)
+
+    return answer
+
+
 @contextlib.contextmanager
 def dask(_many: int, scheduler: str | None, say: Say) -> Iterator[Workers]:
     """Workers of a Dask scheduler.
@@ -80,7 +92,7 @@ def dask(_many: int, scheduler: str | None, say: Say) -> Iterator[Workers]:
     with _quiet("distributed"):  # what its log says is said here, in one line
         try:
             client = Client(scheduler, timeout=ANSWER_SECONDS, set_as_default=False)
-        except (OSError, ValueError, TypeError, ImportError) as error:
+        except Exception as error:  # of any kind, where another service has the port
             told = " ".join(str(error).split()) or type(error).__name__
             raise ParameterError("scheduler", f"scheduler = {scheduler!r}: nothing answers there ({told})") from None
         try:

@@ -166,6 +166,7 @@ def _collect(
     pieces: list[_Piece], shelf: Shelf | None, progress: Progress | None, keep_going: bool
 ) -> tuple[Job, Parts]:
     job, parts = pieces[0].job, Parts()
+    job.release()
     for piece in pieces:
         if isinstance(piece.outcome, SimspecError):
             if not keep_going:
