@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -117,7 +118,8 @@ def do(args: argparse.Namespace) -> int:
                     "failed": dataset.failed})  # fmt: skip
     else:
         print(dataset.summary())
-        print(f"look again: simspec show {dataset.place}; in Python: simspec.read({dataset.place!r}).estimates")
+        place = dataset.place
+        print(f"look again: simspec show {shlex.quote(place)}; in Python: simspec.read({place!r}).estimates")
     return 2 if dataset.failed else 0
 
 

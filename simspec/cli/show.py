@@ -42,7 +42,7 @@ def do(args: argparse.Namespace) -> int:
     found = found.where(**where_of(args.where)) if args.where else found
     if args.json:
         points = found.best_records()
-        print_json({"folder": str(found.path), "scenario": found.scenario.to_dict(), "points": points,
+        print_json({"folder": found.place, "scenario": found.scenario.to_dict(), "points": points,
                     "manifest": found.manifest})  # fmt: skip
     else:
         print(found.summary(most=None if args.all else 40))

@@ -91,9 +91,9 @@ class Dataset:
         files = sorted((self.path / name).glob("part-*.parquet"))
         if not files:
             shard = self.manifest.get("shard")
-            told = f"holds shard {shard} only; simspec combine FOLDER {self.path} … makes a dataset of all shards"
+            told = f"holds shard {shard} only; simspec combine FOLDER {self.place} … makes a dataset of all shards"
             raise DatasetError(
-                f"{self.path}: {told if shard else f'holds no {name} yet; run the scenario again to continue it'}"
+                f"{self.place}: {told if shard else f'holds no {name} yet; run the scenario again to continue it'}"
             )
         return files
 
