@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 import time
@@ -108,7 +109,7 @@ class Progress:
     def _width(self) -> int:
         """Columns of the terminal; a longer line would wrap, and could not be rewritten."""
         asked = os.environ.get("COLUMNS", "")
-        if asked.isascii() and asked.isdigit() and int(asked):
+        if re.fullmatch(r"[1-9][0-9]{0,5}", asked):
             return int(asked)
         try:
             return os.get_terminal_size(self.stream.fileno()).columns or WIDTH
