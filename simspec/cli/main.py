@@ -47,6 +47,9 @@ COMMANDS = (
     run, combine, replay, league, show, report, compare, phase, tokens, solve, validate, record, trace, doctor,
 )  # fmt: skip
 
+LONGEST_LINE = 2000
+"""Characters of an error; where a name has thousands, the middle is left out."""
+
 _EPILOG = """\
 start here:
   simspec exact --alpha 0.7 --draft-cost 0.1      the best draft length, at once
@@ -91,7 +94,7 @@ class Parser(argparse.ArgumentParser):
 
             near = difflib.get_close_matches(unknown.group(1), flags, n=1)
             message += f"; did you mean {near[0]}?" if near else ""
-        self.exit(2, f"{where}: {message}{self._minus(message)} (see {where} --help)\n")
+        self.exit(2, _one_line(f"{where}: {message}{self._minus(message)} (see {where} --help)") + "\n")
 
     def _chosen(self) -> tuple[str, list[str]]:
         """Name and flags of the chosen command; of all of them where none was chosen."""
@@ -148,9 +151,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(args.do(args))
     except ParameterError as error:
-        print(f"simspec {args.command}: {error}", file=sys.stderr)
+        print(_one_line(f"simspec {args.command}: {error}"), file=sys.stderr)
     except SimspecError as error:
-        print(error, file=sys.stderr)
+        print(_one_line(str(error)), file=sys.stderr)
     except KeyboardInterrupt:
         kept = "; what was played is kept, the same command continues" if args.command == "run" else ""
         print(f"simspec {args.command}: interrupted{kept}", file=sys.stderr)
@@ -159,12 +162,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (OSError, UnicodeError) as error:  # a full disk under stdout, a name no file system takes
-        print(f"simspec {args.command}: {error}", file=sys.stderr)
+        print(_one_line(f"simspec {args.command}: {error}"), file=sys.stderr)
     return 2
 
 
+def _one_line(text: str) -> str:
+    """An error as it is shown: what it quotes may come from a file, and neither steers a terminal nor fills it."""
+    from simspec.text import clean
+
+    line = clean(text)
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE // 2]} … {line[-LONGEST_LINE // 2 :]}"
+
+
 def _warn_in_one_line(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"simspec: {message}", file=sys.stderr)
+    print(_one_line(f"simspec: {message}"), file=sys.stderr)
 
 
 def entry() -> NoReturn:

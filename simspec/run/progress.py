@@ -8,6 +8,8 @@ import time
 from types import TracebackType
 from typing import TextIO
 
+from simspec.text import clean
+
 TICK = 1.5
 
 
@@ -91,6 +93,7 @@ class Progress:
         return bool(getattr(self.stream, "isatty", lambda: False)())
 
     def _write(self, line: str, last: bool = False) -> None:
+        line = clean(line)  # it may name a file
         if self._is_terminal():
             self.stream.write(f"\r\x1b[K{line}" + ("\n" if last else ""))
         else:
