@@ -370,7 +370,7 @@ def read(path: str | Path) -> Dataset:
         from simspec.run.remote import fetched
 
         mirror = fetched(str(path))
-        return Dataset(mirror.folder, _manifest_of(mirror.folder), address=mirror.name)
+        return Dataset(mirror.folder, _manifest_of(mirror.folder, mirror.name), address=mirror.name)
     folder = Path(path)
     try:
         if not folder.exists():
@@ -379,18 +379,18 @@ def read(path: str | Path) -> Dataset:
             raise DatasetError(f"{folder}: is a file; allowed: the folder of a run, e.g. results/quickstart")
     except OSError as error:
         raise DatasetError(f"{folder}: cannot be read ({error.strerror})") from None
-    return Dataset(folder, _manifest_of(folder))
+    return Dataset(folder, _manifest_of(folder, str(folder)))
 
 
-def _manifest_of(folder: Path) -> dict[str, Any]:
-    """The manifest of a folder that has to have one we understand."""
+def _manifest_of(folder: Path, place: str) -> dict[str, Any]:
+    """The manifest of a folder that has to have one we understand; errors name the place that was asked for."""
     manifest = read_manifest(folder)
     if manifest is None:
-        raise DatasetError(f"{folder}: is not a simspec dataset (it has no {MANIFEST})")
+        raise DatasetError(f"{place}: is not a simspec dataset (it has no {MANIFEST})")
     if not isinstance(manifest.get("schema_version"), int):
-        raise DatasetError(f"{folder}: its {MANIFEST} names no schema version, so it is not a simspec dataset")
+        raise DatasetError(f"{place}: its {MANIFEST} names no schema version, so it is not a simspec dataset")
     if manifest["schema_version"] > SCHEMA_VERSION:
-        raise DatasetError(f"{folder}: was written by a newer simspec (schema {manifest['schema_version']})")
+        raise DatasetError(f"{place}: was written by a newer simspec (schema {manifest['schema_version']})")
     return manifest
 
 
