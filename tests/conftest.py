@@ -1,5 +1,6 @@
 """Tests that take longer than two seconds say so while they run."""
 
+import sys
 import threading
 import time
 
@@ -24,6 +25,14 @@ def pytest_runtest_protocol(item, nextitem):
     finally:
         done.set()
         thread.join()
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept():
+    """Tables of rounds are made anew in every test: one that plants an error sees it."""
+    for module, name in (("simspec.model.simulation", "TABLES"), ("simspec.run.engine", "FORMS")):
+        if module in sys.modules:
+            getattr(sys.modules[module], name).clear()
 
 
 @pytest.fixture

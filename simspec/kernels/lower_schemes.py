@@ -98,6 +98,12 @@ class TokenPool:
 SchemeForm = Machine | Grown | TokenPool
 
 
+def form_bytes(form: SchemeForm) -> int:
+    """Size of its arrays."""
+    held = [*vars(form).values(), *(vars(form.target).values() if isinstance(form, TokenPool) else ())]
+    return sum(own.nbytes for own in held if isinstance(own, np.ndarray))
+
+
 def scheme_form(rounds: Rounds) -> SchemeForm:
     """The integer form of a scheme."""
     if isinstance(rounds, RoundTable):

@@ -197,6 +197,11 @@ class RoundTable:
         """The number of a state whose outcomes are set later, ``table.states[number] = …``."""
         return self.add([])
 
+    @property
+    def outcomes(self) -> int:
+        """How many there are in all states: a measure of its size."""
+        return sum(map(len, self.states))
+
     def check(self) -> None:
         """Raise `ParameterError` unless every round ends and every state is a law."""
         many = len(self.kinds)

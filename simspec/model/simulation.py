@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -13,16 +13,19 @@ from simspec.model.cost import Cost
 from simspec.model.errors import ParameterError
 from simspec.model.forms import Rounds
 from simspec.model.identity import canonical_json
+from simspec.model.lately import Lately
 from simspec.model.policies.fixed import Fixed
 from simspec.model.policies.policy import Policy
 from simspec.model.process import Process
-from simspec.model.rounds import RoundKind
+from simspec.model.rounds import RoundKind, RoundTable
 from simspec.model.schemes.chain import Chain
 from simspec.model.schemes.scheme import Scheme
 from simspec.model.serving import NORMAL, Serving
 from simspec.model.trace import Trace
 
 _CHAIN, _FIXED = Chain(), Fixed()
+TABLES: Lately[Rounds] = Lately(2**20, lambda rounds: rounds.outcomes if isinstance(rounds, RoundTable) else 2**14)
+"""Tables of rounds, some hundred bytes an outcome: what is checked is played soon after."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,14 @@ class Simulation:
         ParameterError
             The scheme has no meaning for this process, or for this κ.
         """
+        return TABLES.get((self.made_of, kappa), lambda: self._make_rounds(kappa))
+
+    @functools.cached_property
+    def made_of(self) -> Hashable:
+        """What its rounds depend on: the parameters of scheme and process, and the classes, which say how."""
+        return type(self.scheme), _canonical(self.scheme), type(self.process), self.process_id
+
+    def _make_rounds(self, kappa: int) -> Rounds:
         table = process_rounds(self.scheme, self.process, kappa)
         if not isinstance(table, Rounds):  # of a user's own
             told = f"rounds of {self.scheme.type} returned {type(table).__name__}; allowed: a simspec.RoundTable"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from simspec.model import DatasetError
@@ -82,6 +83,13 @@ def checked(url: str) -> str:
     return clean(f"{scheme}://{body}" + (f"?{query}" if query else ""))
 
 
+def local(place: str | Path) -> Path:
+    """A folder of this machine; raises `DatasetError` for an address, which would become a folder named ``s3:``."""
+    if is_remote(place):
+        raise DatasetError(f"{checked(str(place))}: is an address; allowed here: a folder of this machine")
+    return Path(place)
+
+
 def file_system(url: str) -> tuple[Any, str]:
     """Of pyarrow if it knows the scheme, else of fsspec; and the place in it.
 
@@ -110,6 +118,8 @@ def file_system(url: str) -> tuple[Any, str]:
 def _of_fsspec(url: str, scheme: str) -> tuple[Any, str]:
     import pyarrow.fs as pafs
 
+    if "?" in url:
+        raise DatasetError(f"{url}: options are for s3://, gs://, abfs:// and hdfs://; allowed for {scheme}://: none")
     try:
         from fsspec.core import url_to_fs
     except ImportError:
@@ -118,7 +128,7 @@ def _of_fsspec(url: str, scheme: str) -> tuple[Any, str]:
             "install fsspec and the package of that store"
         ) from None
     try:
-        own, root = url_to_fs(url.partition("?")[0])
+        own, root = url_to_fs(url, use_listings_cache=False)
     except (ImportError, ValueError) as error:
         raise DatasetError(f"{url}: cannot be used ({line(error)}); allowed: s3://, gs://, abfs://, file://") from None
     return pafs.PyFileSystem(pafs.FSSpecHandler(own)), root
@@ -144,6 +154,7 @@ def is_of_a_store(error: Exception) -> bool:
 def line(error: Exception) -> str:
     """An error as one short line without addresses that may hold secrets."""
     text = re.sub(r"\S+://\S+", "…", _words(error))
+    text = re.sub(r"^When [^:]*: AWS Error (\w+) during (\w+) operation: ", r"\1 at \2: ", text)
     text = clean(re.sub(r" *\(Request ID: [^)]*\)", "", text)).strip()
     return text if len(text) <= 160 else text[:159] + "…"
 

@@ -17,10 +17,11 @@ from simspec.kernels.draw import draw_runs
 from simspec.kernels.forms import Form, FreshRow, Steps
 from simspec.kernels.forms import Policy as PolicyForm
 from simspec.kernels.jit import DISABLED
-from simspec.kernels.lower_schemes import KindTally, SchemeForm, join_kinds, scheme_form, tally_of
+from simspec.kernels.lower_schemes import KindTally, SchemeForm, form_bytes, join_kinds, scheme_form, tally_of
 from simspec.kernels.tally import BY_LANE, Folded, Tally, together
 from simspec.kernels.words import LANES, stream_keys
 from simspec.model import Process, SimspecError, Simulation, Trace
+from simspec.model.lately import Lately
 from simspec.run.layout import FEWEST_LANES, Layout, layout, looks
 from simspec.run.plans import steered_form_of, steering
 from simspec.run.progress import Progress
@@ -29,6 +30,8 @@ from simspec.run.traces import trace_form, trace_layout
 PIECE_WINDOWS, FRESH_PIECE_WINDOWS = 2**22, 2**24
 """Windows × κ in one piece of work: some milliseconds, so that dispatch is free and progress is smooth; fresh windows
 are ten times cheaper and answer every κ at once."""
+FORMS: Lately[SchemeForm] = Lately(2**28, form_bytes)
+"""Schemes as integers, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +102,15 @@ class Job:
         return stream_keys(self.seed, self.simulation.process_id, domain)
 
     def scheme_form(self, kappa: int) -> SchemeForm:
-        """The scheme as integers, made once."""
+        """The scheme as integers, made once, and not anew for a job of the same rounds that comes soon after."""
+        own = self.simulation
         if kappa not in self._scheme_forms:
-            self._scheme_forms[kappa] = scheme_form(self.simulation.rounds(kappa))
+            self._scheme_forms[kappa] = FORMS.get((own.made_of, kappa), lambda: scheme_form(own.rounds(kappa)))
         return self._scheme_forms[kappa]
+
+    def release(self) -> None:
+        """Give up what is only needed while it is played: it may be larger than what comes of it."""
+        self._scheme_forms.clear()
 
     @functools.cached_property
     def _scheme_forms(self) -> dict[int, SchemeForm]:

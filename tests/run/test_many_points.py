@@ -6,8 +6,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from simspec.model import Scenario
-from simspec.run import count_files, parts, planning
+from simspec.kernels.lower_schemes import form_bytes
+from simspec.model import Iid, Scenario, Simulation, simulation
+from simspec.model.lately import Lately
+from simspec.model.rounds import DraftLaw
+from simspec.model.schemes import Tree
+from simspec.run import count_files, engine, parts, planning
 from simspec.run.count_files import MOST_FILES, Rows, held, write
 from simspec.run.dataset import read
 from simspec.run.dispatch import run_jobs
@@ -120,3 +124,63 @@ def test_work_grows_with_points_and_no_faster(costs, tmp_path, monkeypatch):
         counts.append([calls.count for calls in (planned, played, extended, shown)])
     ratios = np.array(counts[1]) / np.array(counts[0])
     assert np.all(ratios < 2.2), counts
+
+
+TREE = {"type": "tree", "misses": [0.4, 0.2]}
+
+
+def of_trees():
+    drift = {"type": "drift", "alpha_start": 0.8, "alpha_end": [0.6, 0.7], "tokens": 40}
+    table = {"name": "trees", "windows": 64, "kappa": [2, 4], "process": drift, "scheme": TREE}
+    return Scenario.from_dict(table)
+
+
+def test_a_table_of_rounds_is_made_once(tmp_path, monkeypatch):
+    """For the check, for the kernel, and for what plays; the same numbers as if nothing had been kept."""
+    made, make = [], simulation.process_rounds
+    monkeypatch.setattr(simulation, "process_rounds", lambda *asked: made.append(asked) or make(*asked))
+    own = of_trees()
+    own.check()
+    sweep(own, tmp_path / "kept")
+    assert len(made) == 4
+    for lately in (simulation.TABLES, engine.FORMS):
+        monkeypatch.setattr(lately, "_most", 0)
+        lately.clear()
+    sweep(of_trees(), tmp_path / "anew")
+    assert len(made) > 8
+    assert read(tmp_path / "kept").estimates.equals(read(tmp_path / "anew").estimates)
+
+
+def test_tables_that_differ_are_told_apart():
+    """By each parameter of process and scheme, by κ, and by the class behind a name; a label is none."""
+    iid = Iid(alpha=0.7)
+
+    class Worse(Tree):
+        def rounds(self, draft, kappa):
+            return super().rounds(DraftLaw(tuple((rate / 2,) for (rate,) in draft.alphas)), kappa)
+
+    tables = [
+        Simulation(process, scheme).rounds(kappa)
+        for process, scheme, kappa in [
+            (iid, Tree(misses=[0.4]), 6),
+            (iid, Tree(misses=[0.4]), 7),
+            (iid, Tree(misses=[0.3]), 6),
+            (Iid(alpha=0.6), Tree(misses=[0.4]), 6),
+            (iid, Worse(misses=[0.4]), 6),
+        ]
+    ]
+    assert len({str(table.states) for table in tables}) == len(tables)
+    assert Simulation(Iid(alpha=0.7, label="x"), Tree(misses=[0.4], label="y")).rounds(6) is tables[0]
+
+
+def test_tables_are_kept_up_to_a_bound(tmp_path):
+    """Forms of more jobs than there is room for: no job holds its own when it is done."""
+    todo = plan(of_trees())
+    for job, _ in run_jobs(todo.jobs, 1):
+        assert not job._scheme_forms
+    lately = Lately(10**4, form_bytes)
+    for job in todo.jobs:
+        for kappa in job.kappas:
+            lately.get((job.simulation.id, kappa), lambda job=job, kappa=kappa: job.scheme_form(kappa))
+            assert sum(map(form_bytes, lately._things.values())) == lately._filled <= 10**4
+    assert lately._things
