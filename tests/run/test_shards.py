@@ -4,7 +4,7 @@ import pytest
 
 from simspec.cli.main import main
 from simspec.model import DatasetError, ParameterError, Scenario
-from simspec.run import dispatch, engine, shards
+from simspec.run import count_files, dispatch, engine, shards, store
 from simspec.run.dataset import read
 from simspec.run.shards import Shard, combine, play_shard
 from simspec.run.sweep import sweep
@@ -27,6 +27,8 @@ def small_pieces(monkeypatch):
     """Several pieces per job, so that there is something to share."""
     monkeypatch.setattr(engine, "PIECE_WINDOWS", 2**18)
     monkeypatch.setattr(engine, "FRESH_PIECE_WINDOWS", 2**17)
+    for module in (store, count_files):  # nobody pulls the plug here, and a disk takes its time
+        monkeypatch.setattr(module, "sync", lambda path: None)
 
 
 @pytest.fixture
