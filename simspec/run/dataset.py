@@ -22,7 +22,7 @@ from simspec.run.rounds import read_rounds
 from simspec.run.schema import SCHEMA_VERSION, TABLES
 from simspec.run.store import MANIFEST
 from simspec.run.systems import System, systems, systems_text
-from simspec.text import clean, plural
+from simspec.text import clean, command, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,9 +92,8 @@ class Dataset:
         if not files:
             shard = self.manifest.get("shard")
             told = f"holds shard {shard} only; simspec combine FOLDER {self.place} … makes a dataset of all shards"
-            raise DatasetError(
-                f"{self.place}: {told if shard else f'holds no {name} yet; run the scenario again to continue it'}"
-            )
+            absent = f"holds no {name} yet; {command('simspec', 'run', self.place)} continues it"
+            raise DatasetError(f"{self.place}: {told if shard else absent}")
         return files
 
     def _table(self, name: str) -> pa.Table:
@@ -244,7 +243,7 @@ class Dataset:
         if self._where:
             lines[0] += f", only {', '.join(f'{key} = {value}' for key, value in self._where.items())}"
         if not self.complete:
-            lines[0] += "  (not complete; run the scenario again to continue it)"
+            lines[0] += f"  (not complete; {command('simspec', 'run', self.place)} continues it)"
         rest = [f"… and {points - most:,} more"] if most is not None and points > most else []
         lines += ["", self._best_text(most), *rest, "", *self._failures(), *self._origin()]
         lines += self._stopped() + self._recorded()
@@ -304,7 +303,7 @@ class Dataset:
         if not note:
             return []
         sample = "" if note["every"] == 1 else f", from one chunk in {note['every']:,}"
-        lack = "" if note["complete"] else " (not all yet; run again with --record)"
+        lack = "" if note["complete"] else f" (not all yet; {command('simspec', 'run', self.place)} goes on)"
         return [
             f"rounds/ holds up to {note['record']:,} single rounds of each simulation and κ{sample}{lack}: "
             "simspec.read(…).rounds(id, kappa)."
