@@ -30,6 +30,7 @@ from simspec.kernels.words import STREAM_VERSION
 from simspec.model import Cost, DatasetError, Scenario, Simulation
 from simspec.model.identity import canonical_json
 from simspec.run import store
+from simspec.run.address import local
 from simspec.run.dataset import Dataset, read_manifest
 from simspec.run.engine import Job, warm
 from simspec.run.progress import Progress
@@ -229,7 +230,7 @@ def validate(
 ) -> Validation:
     """Judge every claim and store sweeps and verdicts; see `simspec.validate`."""
     Scenario.from_dict({"name": "seed", "process": {"type": "iid"}, "seed": seed})  # one place knows the range of seeds
-    folder = Path(output) if output is not None else default_folder(quick, seed)
+    folder = local(output) if output is not None else default_folder(quick, seed)
     mode = "quick" if quick else "full"
     witnesses = [*published_witnesses(), *trace_witnesses(str(file) for file in traces)]  # a bad file stops here
     fresh = not folder.exists()

@@ -145,10 +145,11 @@ def _check(args: argparse.Namespace) -> None:
 def _folder(output: str) -> Path:
     """The folder, once it is known that files can be put there."""
     from simspec.model import DatasetError, ParameterError
+    from simspec.run.address import local
 
     if not output:
         raise ParameterError("output", "--output '' names no folder; allowed: a folder, . for the current one")
-    folder = Path(output)
+    folder = local(output)
     for name in FILES:
         if (folder / name).is_dir():
             raise DatasetError(f"{folder / name}: is a folder, in the way of a file; allowed: another --output")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simspec.cli.common import add_json, add_quiet, add_threads, positive, threads_of, whole
@@ -25,7 +26,10 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         description="Run a scenario (TOML). A folder that already holds this run is shown, or continued where it "
         "stopped; more or other points are added to it; one of another seed or method is refused with what differs.",
     )
-    own.add_argument("scenario", help="the scenario file, e.g. scenarios/quickstart.toml")
+    own.add_argument(
+        "scenario", help="the scenario file, e.g. scenarios/quickstart.toml; or the folder of a run (or its address), "
+        "which is continued as it was begun",
+    )  # fmt: skip
     own.add_argument(
         "-o", "--output", default=None, metavar="FOLDER",
         help="default results/<name of the scenario>, or <name>-run where other files have that place; may be an "
@@ -44,8 +48,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     own.add_argument(
         "--until", action="append", default=[], metavar="KEY=VALUE",
         help="play a point no further once it is known so well: mean_accepted=W, speedup=W or p99=W (half the width of "
-        "an interval), best_kappa=SHARE (every κ is told from the best, or within that share of it); may be given "
-        "several times, replaces [stop]; --windows is then the most that is played (default: all windows)",
+        "an interval), best_kappa=SHARE (every κ is told from the best, or within that share of it); beside one of "
+        "these budget=N, windows of the whole sweep, each κ counting; may be given several times, replaces [stop]; "
+        "--windows is then the most that is played of each (default: all windows)",
     )  # fmt: skip
     own.add_argument(
         "--record", type=positive, default=None, metavar="N",
@@ -94,14 +99,17 @@ def do(args: argparse.Namespace) -> int:
         from simspec.run.planning import plan
         from simspec.run.record import Recording
         from simspec.run.sweep import sweep
+        from simspec.text import command
 
         if args.record_every and not args.record:
             raise ParameterError("record_every", "--record-every needs --record N")
+        crew, most = Crew(args.executor, threads, args.scheduler), args.max_points or POINTS_LIMIT
+        scenario = _continued(args, most) or Scenario.from_toml(
+            args.scenario, args.seed, args.windows, most, args.method
+        )
         recording = Recording(args.record, args.record_every or 1) if args.record else None
         if args.shard and args.record:
             raise ParameterError("record", "--record writes rounds of a whole run; allowed: without --shard")
-        crew, most = Crew(args.executor, threads, args.scheduler), args.max_points or POINTS_LIMIT
-        scenario = Scenario.from_toml(args.scenario, args.seed, args.windows, most, args.method)
         if args.until:
             scenario = replace(scenario, stop=_stop(args.until))
         if args.dry_run:
@@ -109,15 +117,36 @@ def do(args: argparse.Namespace) -> int:
         if args.shard:
             return _play_shard(args, scenario, crew, progress, most)
         dataset = sweep(scenario, args.output, threads, progress, most, recording, crew)
-        progress.say("summing up")
-        best = dataset.best_records()
+        progress.begin("summing up", 0)
+        told = dataset.best_records() if args.json else dataset.summary()
     if args.json:
-        print_json({"folder": dataset.place, "scenario": scenario.to_dict(), "points": best,
+        print_json({"folder": dataset.place, "scenario": scenario.to_dict(), "points": told,
                     "failed": dataset.failed})  # fmt: skip
     else:
-        print(dataset.summary())
-        print(f"look again: simspec show {dataset.place}; in Python: simspec.read({dataset.place!r}).estimates")
+        print(told)
+        look = command("simspec", "show", dataset.place)
+        print(f"look again: {look}; in Python: simspec.read({dataset.place!r}).estimates")
     return 2 if dataset.failed else 0
+
+
+def _continued(args: argparse.Namespace, most: int) -> Scenario | None:
+    """The scenario of a folder in place of a file, and what else it was begun with in the place of absent flags."""
+    from simspec.run.address import is_remote
+    from simspec.run.dataset import read
+    from simspec.run.folder import stored_scenario
+
+    if not is_remote(args.scenario) and not Path(args.scenario).is_dir():
+        return None
+    found = read(args.scenario)
+    given = {key: getattr(args, key) for key in ("seed", "windows", "method") if getattr(args, key) is not None}
+    scenario = replace(stored_scenario(found.path, found.manifest), **given)
+    scenario.check_size(most)
+    if args.output is None:
+        args.output, args.shard = args.scenario, args.shard or found.manifest.get("shard")
+        rounds = found.manifest.get("rounds") or {}
+        if args.record is None and rounds and not rounds["complete"]:
+            args.record, args.record_every = rounds["record"], rounds["every"]
+    return scenario
 
 
 def _stop(words: list[str]) -> Stop:
@@ -126,12 +155,15 @@ def _stop(words: list[str]) -> Stop:
 
     keys = {}
     for word in words:
-        key, given, text = word.partition("=")
+        key, given, text = (part.strip() for part in word.partition("="))
+        if not (key and given and text):
+            raise ParameterError("until", f"--until: {word!r} is no KEY=VALUE, e.g. speedup=0.001")
+        if key in keys:
+            raise ParameterError("until", f"--until: {key} is given twice; allowed: each key once")
         try:
-            keys[key.strip()] = number(text)
+            keys[key] = number(text)
         except argparse.ArgumentTypeError as error:
-            told = error if given else f"{word!r} is no KEY=VALUE, e.g. speedup=0.001"
-            raise ParameterError("until", f"--until: {told}") from None
+            raise ParameterError("until", f"--until: {error}") from None
     try:
         return Stop(**keys)
     except ParameterError as error:
@@ -173,9 +205,11 @@ def _dry_run(todo: Plan, threads: int, as_json: bool, recording: Recording | Non
     if as_json:
         print_json(figures)
     else:
+        most = "at most " if todo.scenario.stop else ""
         print(
-            f"{plural(todo.points, 'point')} from {plural(len(list(todo.jobs)), 'simulation')}, "
-            f"{figures['windows']:,} windows; about {figures['seconds']:,} s on {threads} threads (measured now) and "
+            f"{plural(todo.points, 'point')} from {plural(len(list(todo.jobs)), 'simulation')}, {most}"
+            f"{figures['windows']:,} windows; {most}about {figures['seconds']:,} s on {threads} threads (measured now) "
+            "and "
             f"{figures['bytes'] / 1e6:,.1f} MB in {plural(len(todo.parts), 'part')}.{recorded}  Nothing was run.",
             file=sys.stdout,
         )

@@ -109,7 +109,7 @@ def build(data: Dataset) -> str:
         ("kappa", "Speed-up against κ", kappa_curves(fixed)),
         ("correlation", "What the construction of a correlation decides", correlation(fixed)),
         ("accepted", "Accepted length against the exact law", accepted_lengths(fixed, counts)),
-        ("provenance", "Provenance", origin(data.path, data.manifest, held)),
+        ("provenance", "Provenance", origin(data.place, data.manifest, held)),
     ]
     if judged is not None:
         return _claims_page(judged, shared)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from simspec.report.page import esc, pairs, paragraph
@@ -13,7 +12,7 @@ from simspec.report.points import Point
 from simspec.text import plural
 
 
-def origin(folder: Path, manifest: dict[str, Any], points: Sequence[Point]) -> str:
+def origin(folder: str, manifest: dict[str, Any], points: Sequence[Point]) -> str:
     """Provenance as a list, and the scenario as it was asked for."""
     made = manifest.get("provenance")
     made = made if isinstance(made, dict) else {}
@@ -25,13 +24,13 @@ def origin(folder: Path, manifest: dict[str, Any], points: Sequence[Point]) -> s
             0, paragraph(f"{plural(len(failed), 'simulation')} failed, the others are complete: {words}", "alarm")
         )
     if not manifest.get("complete"):
-        text = "This run is not complete; run the scenario again to continue it, then make the report anew."
+        text = f"This run is not complete; continue it (simspec run {folder}), then make the report anew."
         parts.insert(0, paragraph(text, "alarm"))
     return "\n".join(part for part in parts if part)
 
 
 def _rows(
-    folder: Path, manifest: dict[str, Any], made: dict[str, Any], points: Sequence[Point]
+    folder: str, manifest: dict[str, Any], made: dict[str, Any], points: Sequence[Point]
 ) -> list[tuple[str, Any]]:
     first = points[0].rows[0]
     budgets = sorted({int(point.rows[0]["windows"]) for point in points})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from simspec.model import DatasetError
@@ -21,6 +22,7 @@ _ACCOUNT = re.compile(r"[A-Za-z0-9$._-]+@[A-Za-z0-9._-]+(:[0-9]+)?(/[^@]*)?", re
 _HOST = re.compile(r"[^:@]*(:[0-9]+)?(/.*)?", re.DOTALL)
 _KEYED = ("s3", "s3a")
 """Where a name before ``@`` is a key."""
+_SECRET = re.compile(r"key|secret|token|passw|sig|sas|cred|auth", re.IGNORECASE)
 _HOPELESS = re.compile(
     r"ACCESS_DENIED|NO_SUCH_BUCKET|[Bb]ucket '[^']*' not found|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT_MATCH|NOT_FOUND|"
     r"ExpiredToken|EXPIRED_TOKEN|InvalidAccessKeyId|InvalidBucketName|OAuth2 access token|PERMISSION_DENIED|"
@@ -62,24 +64,49 @@ def checked(url: str) -> str:
     found = _URL.fullmatch(url.strip())
     if found is None:
         raise DatasetError(f"{clean(url)[:60]}: is no address; allowed: e.g. s3://bucket/name")
+    refuse_secrets(url)
+    scheme, body, query = found[1].lower(), found[2].rstrip("/"), found[3] or ""
+    if not body:
+        raise DatasetError(f"{scheme}://: names no place; allowed: e.g. {scheme}://bucket/name")
+    unknown = _keys(query) - OPTIONS
+    if unknown:
+        raise DatasetError(
+            f"{scheme}://{clean(body)}: unknown option {clean(min(unknown))[:40]!r}; allowed: "
+            f"{', '.join(sorted(OPTIONS))}"
+        )
+    return clean(f"{scheme}://{body}" + (f"?{query}" if query else ""))
+
+
+def refuse_secrets(word: str) -> None:
+    """Raise `DatasetError` if a word is an address that names a user, password or key; it is not shown.
+
+    Examples
+    --------
+    >>> refuse_secrets("results/quickstart")
+    """
+    found = _URL.fullmatch(word.strip())
+    if found is None:
+        return
     scheme, body, query = found[1].lower(), found[2], found[3] or ""
     named = _ACCOUNT.fullmatch(body) and scheme.rpartition(":")[2] not in _KEYED
-    if not (named or _HOST.fullmatch(body)) or "@" in query:
+    telling = any(_SECRET.search(key) for key in _keys(query) - OPTIONS)
+    if not (named or _HOST.fullmatch(body)) or "@" in query or telling:
         raise DatasetError(
             f"{scheme}://…: an address holds no user, password or key; allowed: {scheme}://bucket/name; credentials "
             "are taken from where the tools of the store look for them (environment, configuration files, role of the "
             "machine)"
         )
-    body = body.rstrip("/")
-    if not body:
-        raise DatasetError(f"{scheme}://: names no place; allowed: e.g. {scheme}://bucket/name")
-    unknown = {part.partition("=")[0] for part in query.split("&") if part} - OPTIONS
-    if unknown:
-        raise DatasetError(
-            f"{scheme}://{clean(body)}: unknown option {clean(min(unknown))[:40]!r}; allowed: "
-            f"{', '.join(sorted(OPTIONS))}; keys and tokens only where the tools of the store look for them"
-        )
-    return clean(f"{scheme}://{body}" + (f"?{query}" if query else ""))
+
+
+def _keys(query: str) -> set[str]:
+    return {part.partition("=")[0] for part in query.split("&") if part}
+
+
+def local(place: str | Path) -> Path:
+    """A folder of this machine; raises `DatasetError` for an address, which would become a folder named ``s3:``."""
+    if is_remote(place):
+        raise DatasetError(f"{checked(str(place))}: is an address; allowed here: a folder of this machine")
+    return Path(place)
 
 
 def file_system(url: str) -> tuple[Any, str]:
@@ -110,6 +137,8 @@ def file_system(url: str) -> tuple[Any, str]:
 def _of_fsspec(url: str, scheme: str) -> tuple[Any, str]:
     import pyarrow.fs as pafs
 
+    if "?" in url:
+        raise DatasetError(f"{url}: options are for s3://, gs://, abfs:// and hdfs://; allowed for {scheme}://: none")
     try:
         from fsspec.core import url_to_fs
     except ImportError:
@@ -118,7 +147,7 @@ def _of_fsspec(url: str, scheme: str) -> tuple[Any, str]:
             "install fsspec and the package of that store"
         ) from None
     try:
-        own, root = url_to_fs(url.partition("?")[0])
+        own, root = url_to_fs(url, use_listings_cache=False)
     except (ImportError, ValueError) as error:
         raise DatasetError(f"{url}: cannot be used ({line(error)}); allowed: s3://, gs://, abfs://, file://") from None
     return pafs.PyFileSystem(pafs.FSSpecHandler(own)), root
@@ -144,6 +173,7 @@ def is_of_a_store(error: Exception) -> bool:
 def line(error: Exception) -> str:
     """An error as one short line without addresses that may hold secrets."""
     text = re.sub(r"\S+://\S+", "…", _words(error))
+    text = re.sub(r"^When [^:]*: AWS Error (\w+) during (\w+) operation: ", r"\1 at \2: ", text)
     text = clean(re.sub(r" *\(Request ID: [^)]*\)", "", text)).strip()
     return text if len(text) <= 160 else text[:159] + "…"
 

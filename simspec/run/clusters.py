@@ -6,7 +6,7 @@ import contextlib
 import logging
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from simspec.model import ParameterError, SimspecError
@@ -25,6 +25,7 @@ class _Dask(Workers):
         pool = client.get_executor(pure=False)
         super().__init__(lambda: pool, 0, say, "dask", near=False)
         self._client, self._scheduler, self._tell = client, scheduler, say
+        self._answer = _by_value()
         self._looked = 0.0
         self._look()
 
@@ -62,6 +63,17 @@ class _Dask(Workers):
             raise SimspecError(f"executor dask: scheduler {self._scheduler} no longer answers; {KEPT}")
 
 
+def _by_value() -> Callable[..., Any]:
+    """`answer` for workers without simspec, which would end without a word if they were sent a function of ours."""
+
+    def answer(*question: Any) -> Any:  # a function inside a function is sent as it stands, not by its name
+        from simspec.run.workers import answer
+
+        return answer(*question)
+
+    return answer
+
+
 @contextlib.contextmanager
 def dask(_many: int, scheduler: str | None, say: Say) -> Iterator[Workers]:
     """Workers of a Dask scheduler.
@@ -77,10 +89,10 @@ def dask(_many: int, scheduler: str | None, say: Say) -> Iterator[Workers]:
         raise ParameterError("executor", "executor = dask needs the package distributed: pip install 'simspec[dask]'") \
             from None  # fmt: skip
     say(f"asking the scheduler {scheduler}")
-    with _quiet("distributed"):  # what its log says is said here, in one line
+    with _quiet():
         try:
             client = Client(scheduler, timeout=ANSWER_SECONDS, set_as_default=False)
-        except (OSError, ValueError, TypeError, ImportError) as error:
+        except Exception as error:  # of any kind, where another service has the port
             told = " ".join(str(error).split()) or type(error).__name__
             raise ParameterError("scheduler", f"scheduler = {scheduler!r}: nothing answers there ({told})") from None
         try:
@@ -93,15 +105,20 @@ def dask(_many: int, scheduler: str | None, say: Say) -> Iterator[Workers]:
             client.close()
 
 
+_LOGS = ("distributed.client", "distributed.core", "distributed.batched", "tornado.application")
+
+
 @contextlib.contextmanager
-def _quiet(name: str) -> Iterator[None]:
-    log = logging.getLogger(name)
-    level = log.level
-    log.setLevel(logging.CRITICAL + 1)
+def _quiet() -> Iterator[None]:
+    """What Dask logs of lost connections, in dozens of lines, is said by us in one."""
+    before = {name: logging.getLogger(name).level for name in _LOGS}
+    for name in _LOGS:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        log.setLevel(level)
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
 
 
 @contextlib.contextmanager

@@ -146,7 +146,9 @@ class Matching:
         left_out = (*one.left_out, *two.left_out, *self.left_out)
         if not self.frames:
             why = f"; {left_out[0].what}: {left_out[0].why}" if left_out else ""
-            raise DatasetError(f"{one.path} and {two.path}: have no simulation and κ in common{self._by_policy()}{why}")
+            raise DatasetError(
+                f"{one.place} and {two.place}: have no simulation and κ in common{self._by_policy()}{why}"
+            )
         order = [field.name for field in dataclasses.fields(Row)][:9]
         frame = pd.concat([pd.DataFrame(f)[order] for f in self.frames], ignore_index=True).dropna(subset=["p_value"])
         frame["p_holm"] = stats.holm(frame["p_value"].to_numpy())
@@ -160,7 +162,7 @@ class Matching:
         pairs.loc[no_budget, ["detectable_shift", "windows_needed"]] = np.nan
         pairs = pairs.sort_values(["simulation_id", "kappa"], kind="stable", ignore_index=True)
         self.names.update({str(point): _cost_name(row) for point, row in self.points.iterrows()})
-        folders, left_out = (str(one.path), str(two.path)), tuple(dict.fromkeys(left_out))
+        folders, left_out = (one.place, two.place), tuple(dict.fromkeys(left_out))
         same_price = not self.points.empty
         return Comparison(
             *folders, self.error, self.shift, frame, pairs, left_out, self.names, same_price,
@@ -175,7 +177,7 @@ class Matching:
         return f"; κ is chosen by {told[0]} in the first, by {told[1]} in the other: name one of each (--policy X Y)"
 
     def _only(self, side: Side, names: list[str]) -> None:
-        self.left_out += [LeftOut(name, f"only in {side.path}") for name in names]
+        self.left_out += [LeftOut(name, f"only in {side.place}") for name in names]
 
     def _batches(self) -> Iterator[tuple[list[str], Units, Units]]:
         """Simulations both sides have, by the parts that hold them, cut to the κ both have."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
 from simspec.model.stop import Stop
+from simspec.run.best_table import policy_names, process_names, scheme_names
 from simspec.run.columns import rows_of, values
 from simspec.text import clean, plural
 
@@ -51,27 +49,21 @@ def told(stop: Stop, estimates: pa.Table) -> list[str]:
     ]
     for why, own in (("all windows were played", open_ones[~spent]), ("the budget was spent", open_ones[spent])):
         if own.size:
-            names = [_name(row) for row in rows_of(estimates.select(_NAMES), own[:NAMED])]
-            more = f"; and {own.size - NAMED:,} more" if own.size > NAMED else ""
-            lines.append(f"not known so well when {why}: {own.size:,}, {'; '.join(names)}{more}.")
+            names = [f"  {clean(name)}" for name in _names(estimates, own[:NAMED])]
+            more = [f"  … and {own.size - NAMED:,} more"] if own.size > NAMED else []
+            lines += [f"not known so well when {why}: {own.size:,}", *names, *more]
     looks = int(found["looks"].max(initial=0))
     return [*lines, f"intervals are wider for {plural(looks, 'look')} at most, and hold at all looks together."]
 
 
-_NAMES = [
-    "label", "process", "parameters", "scheme", "scheme_parameters", "scheme_label", "policy", "policy_parameters",
-    "policy_label",
-]  # fmt: skip
+def _names(estimates: pa.Table, places: np.ndarray) -> list[str]:
+    """The simulations of some rows, as tables call them."""
+    rows = rows_of(estimates.select([name for name in estimates.column_names if name.startswith(_NAMING)]), places)
+    every = set(zip(*(values(estimates, name).tolist() for name in ("process", "parameters")), strict=True))
+    processes, schemes, policies = process_names(rows, every)[0], scheme_names(rows), policy_names(rows)
+    chains = values(estimates, "scheme").tolist().count("chain") == len(estimates)
+    parts = zip(processes, [""] * len(rows) if chains else schemes, policies, strict=True)
+    return [", ".join(part for part in own if part) for own in parts]
 
 
-def _name(row: dict[str, Any]) -> str:
-    """A simulation as its columns have it: the labels that were given, else types and parameters."""
-    own = [row["label"] or _call(row["process"], row["parameters"])]
-    for kind, usual in (("scheme", "chain"), ("policy", "fixed")):
-        if row[kind] != usual:
-            own.append(row[f"{kind}_label"] or _call(row[kind], row[f"{kind}_parameters"]))
-    return clean(", ".join(own))
-
-
-def _call(name: str, parameters: str) -> str:
-    return f"{name}({', '.join(f'{key} = {value}' for key, value in json.loads(parameters).items())})"
+_NAMING = ("label", "process", "parameters", "scheme", "policy", "serving")

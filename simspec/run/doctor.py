@@ -23,6 +23,7 @@ from simspec.run.engine import Job, play
 from simspec.run.folder import locked
 from simspec.run.processors import allowed_processors, cpu_quota, default_threads
 from simspec.run.provenance import provenance
+from simspec.run.remote import home
 
 SEED, WINDOWS = 20, 2**16
 _CHAIN = Markov(alpha=0.7, rho=0.3, start="carry")
@@ -79,6 +80,7 @@ def examine(results: str | Path = "results") -> Iterator[Finding]:
     yield _said("compiled against readable kernels", _twins)
     yield _said("threads", _threads)
     yield _said(f"files in {results}", functools.partial(_files, Path(results)))
+    yield _said("copies of object stores", _copies)
     for name, use in EXTRAS.items():
         there = importlib.util.find_spec(name) is not None
         yield Finding("extra", f"{name} is {'there' if there else 'not installed'}: {use}")
@@ -146,6 +148,17 @@ def _threads() -> str:
     assert np.array_equal(counts[0], counts[1]), f"{many} threads count otherwise than one"
     rates = [SPEED_WINDOWS / own / 1e6 for own in seconds]
     return f"{rates[0]:,.0f} M windows/s on one, {rates[1]:,.0f} on {many}, the same integers"
+
+
+def _copies() -> str:
+    """Where runs at an address work, and what that takes."""
+    place = home()
+    runs = [folder for folder in place.iterdir() if folder.is_dir()] if place.is_dir() else []
+    if not runs:
+        return f"none in {place}"
+    size = sum(file.stat().st_size for folder in runs for file in folder.rglob("*") if file.is_file())
+    freed = "a copy may be removed when its run has ended well"
+    return f"{len(runs):,} of {size / 1e6:,.1f} MB in {place}; {freed} (.address in it says whose it is)"
 
 
 def _files(results: Path) -> str:

@@ -11,15 +11,18 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
 
 from simspec.model import ParameterError, SimspecError
 from simspec.run.clusters import dask, mpi
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
-from simspec.run.workers import Say
+from simspec.run.workers import Say, version
 from simspec.run.workers import Workers as Workers
 
 KINDS = ("threads", "processes", "dask", "mpi")
+FAILED = 1
+"""How Python ends after an error of its own; one that was killed ends otherwise."""
 
 
 @contextlib.contextmanager
@@ -130,14 +133,29 @@ def _own(executor: Executor, many: int, say: Say) -> contextlib.AbstractContextM
     return _closing(_Own(lambda: executor, many, say, _name(executor), near))
 
 
+class _Processes(Workers):
+    """Processes of this machine; new ones take their place, unless they end by themselves before they begin."""
+
+    def __init__(self, many: int, say: Say) -> None:
+        self._first: list[BaseProcess] = []
+        context = multiprocessing.get_context("spawn")  # a forked process shares locks of threads that it has not
+
+        def make() -> Executor:
+            if any(process.exitcode == FAILED for process in self._first):
+                told = "processes end before they begin, since each reads the script that starts them; allowed: a file"
+                raise SimspecError(f'executor processes: {told} whose own code stands below if __name__ == "__main__"')
+            say(f"starting {many} process{'' if many == 1 else 'es'}, which takes a second or two")
+            others = multiprocessing.active_children()
+            pool = ProcessPoolExecutor(many, mp_context=context, initializer=_begin)
+            pool.submit(version)  # which starts one of them
+            self._first = [process for process in multiprocessing.active_children() if process not in others]
+            return pool
+
+        super().__init__(make, many, say, "processes", near=False)
+
+
 def _processes(many: int, _scheduler: str | None, say: Say) -> contextlib.AbstractContextManager[Workers]:
-    context = multiprocessing.get_context("spawn")  # a forked process shares locks of threads that it has not
-
-    def make() -> Executor:
-        say(f"starting {many} process{'' if many == 1 else 'es'}, which takes a second or two")
-        return ProcessPoolExecutor(many, mp_context=context, initializer=_begin)
-
-    return _closing(Workers(make, many, say, "processes", near=False))
+    return _closing(_Processes(many, say))
 
 
 def _begin() -> None:

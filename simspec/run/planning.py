@@ -65,7 +65,8 @@ class Plan:
     def forecast(self, threads: int) -> tuple[int, float]:
         """Rounds over all simulations and κ, and seconds on ``threads``, from a chunk of each kind played now.
 
-        Where nothing is played, one draw or one exact law of each kind of process is timed instead.
+        Both are the most there can be where a run stops by itself.  Where nothing is played, one draw or one exact law
+        of each kind of process is timed instead.
         """
         if self.scenario.method != "simulate":
             return self._forecast_unplayed()
@@ -80,6 +81,9 @@ class Plan:
             own = plan.played(plan.chunks) * (1 if plan.rounds else per_generation) * len(job.kappas)
             rounds += own
             seconds += own * each / threads
+        most = self.scenario.stop.budget if self.scenario.stop else None
+        if most is not None and most < rounds:
+            rounds, seconds = most, seconds * most / rounds
         seconds += self.points * POINT_SECONDS + self._chunk_rows() * LANE_ROW_SECONDS
         return int(rounds), seconds
 

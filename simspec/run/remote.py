@@ -253,19 +253,20 @@ class Mirror:
             except Exception as error:
                 if not address.is_of_a_store(error):
                     raise
-                if address.is_hopeless(error) or time.monotonic() - began >= self.patience:
-                    raise self._failed(error) from None
+                hopeless = address.is_hopeless(error)
+                if hopeless or time.monotonic() - began >= self.patience:
+                    raise self._failed(error, "used" if hopeless else "reached") from None
                 if self._progress is not None:
                     told = f"does not answer ({address.line(error)}); asked again in {wait:.1f} s"
                     self._progress.note(f"{self.name}: {told}")
             time.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT)
 
-    def _failed(self, error: Exception) -> DatasetError:
+    def _failed(self, error: Exception, what: str) -> DatasetError:
         kept = f"; what was played is kept in {self.folder}, the same command continues"
         return DatasetError(
-            f"{self.name}: cannot be reached ({address.line(error)}){address.advice(error)}"
-            f"{kept if (self.folder / store.MANIFEST).is_file() else ''}"
+            f"{self.name}: cannot be {what} ({address.line(error)}){address.advice(error)}"
+            f"{kept if next(self.folder.glob('*/*.parquet'), None) else ''}"
         )
 
 
@@ -281,7 +282,10 @@ def home() -> Path:
     """Where mirrors are kept: beside the compiled kernels."""
     from simspec.kernels.shelf import cache_home
 
-    return cache_home() / "mirrors"
+    try:
+        return cache_home() / "mirrors"
+    except RuntimeError:  # a user without a home folder
+        raise DatasetError("an address needs a folder to work in; set SIMSPEC_CACHE_DIR to one") from None
 
 
 @contextlib.contextmanager
@@ -296,6 +300,8 @@ def mirrored(place: str | Path | None, progress: Progress | None = None) -> Iter
     if not address.is_remote(place):
         yield None
         return
+    if progress is not None:
+        progress.say("asking the object store")
     mirror = Mirror(str(place), progress)
     store.make_folder(mirror.folder)
     with _named(mirror), locked(mirror.folder):

@@ -106,7 +106,7 @@ def replay(
 
 
 def _whole(found: Dataset, crew: Crew, progress: Progress | None) -> Replayed:
-    what = f"{clean(str(found.path))}, {plural(len(list(plan(found.scenario).jobs)), 'simulation')}"
+    what = f"{clean(found.place)}, {plural(len(list(plan(found.scenario).jobs)), 'simulation')}"
     with tempfile.TemporaryDirectory(prefix="simspec-replay-") as place:
         again = sweep(found.scenario, Path(place) / "again", progress=progress, crew=crew, most=10**9)
         return Replayed(what, tuple(_tables_differ(found, again)))
@@ -146,7 +146,7 @@ def _job(found: Dataset, point: str | None) -> Job:
     if len(chosen) != 1:
         told = "there is no such point" if not chosen else f"{len(chosen):,} simulations are meant"
         named = "--point is needed, where there is more than one simulation" if point is None else f"point {point!r}"
-        raise DatasetError(f"{found.path}: {told} ({named}); ids: {', '.join(own[:12] for own in _some(ids, chosen))}")
+        raise DatasetError(f"{found.place}: {told} ({named}); ids: {', '.join(own[:12] for own in _some(ids, chosen))}")
     job = next(job for job in plan(found.scenario, 10**9).jobs if job.simulation.id == chosen[0])
     number = int(values(table, "looks")[np.flatnonzero(rows)[0]])
     return job.at_look(number) if number else job
@@ -170,7 +170,7 @@ def _chunk(found: Dataset, job: Job, chunk: int) -> Replayed:
 
 
 def _named(found: Dataset, job: Job) -> str:
-    return f"{clean(str(found.path))}, {clean(str(job.simulation))} ({job.simulation.id[:12]})"
+    return f"{clean(found.place)}, {clean(str(job.simulation))} ({job.simulation.id[:12]})"
 
 
 def _rows(found: Dataset, job: Job) -> pa.Table:

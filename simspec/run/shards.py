@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 import shutil
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,22 @@ from simspec.run.count_files import NAME_DIGITS
 from simspec.run.dataset import Dataset, read_manifest
 from simspec.run.dispatch import Work, play_jobs
 from simspec.run.engine import Job, warm
-from simspec.run.executors import Crew
-from simspec.run.folder import check_form, check_same, damaged, locked, open_folder, own_folder, scenario_of, settle
+from simspec.run.executors import Crew, threads_only
+from simspec.run.folder import (
+    Opened,
+    check_form,
+    check_same,
+    damaged,
+    locked,
+    open_folder,
+    own_folder,
+    scenario_of,
+    settle,
+    stored_scenario,
+)
 from simspec.run.parts import FOLDER, Parts, run_of
 from simspec.run.planning import Plan, plan, windows_of
+from simspec.run.precision import decide
 from simspec.run.progress import Progress
 from simspec.run.remote import Mirror, mirrored
 from simspec.run.sweep import sweep
@@ -85,9 +98,28 @@ class _Share:
         self.kept.keep(job, chunks, outcome)
 
 
+class _Present(Parts):
+    """Gives out what is kept, and notes of which simulations something is not."""
+
+    @functools.cached_property
+    def lacking(self) -> set[str]:
+        return set()
+
+    def split(self, job: Job, after: int = 0) -> list[Work]:
+        """What is kept of a job, if all of it is."""
+        works = super().split(job, after)
+        if all(work.outcome for work in works):
+            return works
+        self.lacking.add(job.simulation.id)
+        return []
+
+
 @dataclass(frozen=True)
 class Shared:
-    """What became of a shard of a scenario: its folder or address, its pieces, and those of the whole sweep."""
+    """What became of a shard of a scenario: its folder or address, its pieces, and those of the whole sweep.
+
+    A piece is a ``unit``: some chunks, or a whole simulation where each stops by itself.
+    """
 
     name: str
     folder: Path
@@ -95,10 +127,11 @@ class Shared:
     shard: Shard
     pieces: int
     every: int
+    unit: str = "piece"
 
     def __str__(self) -> str:
         return (
-            f"shard {self.shard} of {clean(self.name)}: {self.pieces:,} of {plural(self.every, 'piece')} of work done, "
+            f"shard {self.shard} of {clean(self.name)}: {self.pieces:,} of {plural(self.every, self.unit)} done, "
             f"in {clean(self.place)}\n"
             f"when all {self.shard.of} are: simspec combine results/{clean(self.name)} FOLDER …, with each folder"
         )
@@ -136,11 +169,9 @@ def play_shard(
     """
     if scenario.method != "simulate":
         raise ParameterError("shard", f'shard = {shard} needs rounds, and method = "{scenario.method}" plays none')
-    if scenario.stop is not None:
-        raise ParameterError(
-            "shard",
-            f"shard = {shard} has counts of its own only, and [stop] decides by all of them; allowed: no [stop]",
-        )
+    if scenario.stop is not None and scenario.stop.budget is not None:
+        told = f"shard = {shard} knows its own simulations only, and stop.budget is shared by all"
+        raise ParameterError("shard", f"{told}; allowed: [stop] without budget")
     todo = plan(scenario, most)
     with mirrored(output, progress) as mirror:
         usual = own_folder(scenario.name)
@@ -150,25 +181,30 @@ def play_shard(
         store.make_folder(folder)
         with nullcontext() if mirror else locked(folder):
             pieces = _play_share(folder, todo, shard, crew or Crew(), progress, mirror)
-    place = mirror.name if mirror else str(folder)
-    return Shared(scenario.name, folder, place, shard, pieces, sum(len(job.pieces()) for job in todo.jobs))
+    place, jobs = mirror.name if mirror else str(folder), list(todo.jobs)
+    if scenario.stop is not None:
+        return Shared(scenario.name, folder, place, shard, pieces, len(jobs), "simulation")
+    return Shared(scenario.name, folder, place, shard, pieces, sum(len(job.pieces()) for job in jobs))
 
 
 def _play_share(
     folder: Path, todo: Plan, shard: Shard, crew: Crew, progress: Progress | None, mirror: Mirror | None
 ) -> int:
     """How many pieces the share has, all of which are kept now."""
-    jobs, own = list(todo.jobs), open_folder(folder, todo.scenario, todo)
+    jobs, own, stop = list(todo.jobs), open_folder(folder, todo.scenario, todo), todo.scenario.stop
     push = mirror.push if mirror else lambda: None
-    kept = Parts(folder, settle(folder, own), progress, push, run_of(todo.scenario))
+    kept = Parts(folder, settle(folder, own), progress, push, run_of(todo.scenario), again=stop is not None)
     store.write_json(own.manifest | {"shard": str(shard), "complete": False}, folder / store.MANIFEST)
     kept.written()
     share = _Share(kept, shard)
     warm(jobs, progress)
     if progress is not None:
-        progress.begin("simulating", sum(windows_of(job) for job in jobs) // shard.of)
+        progress.begin("simulating", 0 if stop else sum(windows_of(job) for job in jobs) // shard.of)
     try:
         with crew.workers(progress) as workers:
+            if stop is not None:  # decided by its own counts, so that whole simulations are shared
+                mine = jobs[shard.number - 1 :: shard.of]
+                return len(decide(mine, stop, todo.costs, todo.scenario.level, workers, kept, progress))
             for job, _ in play_jobs(jobs, workers, progress, share):
                 if job.failure:  # said by every machine alike, and again when the shards are combined
                     continue
@@ -219,14 +255,26 @@ def combine(
         open_folder(own, scenario, todo)
         store.make_folder(own)
         stack.enter_context(nullcontext() if mirror else locked(own))
-        manifest = open_folder(own, scenario, todo).manifest
-        store.write_json(manifest, own / store.MANIFEST)
-        for source, name in itertools.chain.from_iterable(_sources(*entry) for entry in manifests.items()):
-            _take(source, own / FOLDER / name)
-        if mirror is not None:
-            mirror.push()
-        _check_whole(own, todo, progress, [str(manifest.get("shard", "")) for manifest in manifests.values()])
+        opened = open_folder(own, scenario, todo)
+        if not opened.complete:
+            _gather(own, opened, todo, manifests, progress, mirror)
     return sweep(scenario, output, crew=crew, progress=progress)
+
+
+def _gather(
+    folder: Path, own: Opened, todo: Plan, manifests: dict[Path, dict[str, Any]], progress: Progress | None,
+    mirror: Mirror | None,
+) -> None:  # fmt: skip
+    """Take over what the shards have; raises `DatasetError` if it is not all."""
+    counts = settle(folder, own)
+    store.write_json(own.manifest, folder / store.MANIFEST)
+    for source, name in itertools.chain.from_iterable(_sources(*entry) for entry in manifests.items()):
+        _take(source, folder / FOLDER / name)
+    if mirror is not None:
+        mirror.push()
+    kept = _Present(folder, counts, progress, run=run_of(todo.scenario))
+    shards = [manifest["shard"] for manifest in manifests.values() if "shard" in manifest]
+    _check_whole(kept, folder, todo, [str(Shard.read(str(own))) for own in shards])
 
 
 def _opened(place: str, stack: ExitStack, progress: Progress | None) -> tuple[Path, dict[str, Any]]:
@@ -244,8 +292,7 @@ def _shared_scenario(manifests: dict[Path, dict[str, Any]]) -> Scenario:
         check_form(folder, manifest)
         if scenario_of(manifest) != scenario_of(known):
             raise DatasetError(f"{folder}: holds other points than {first}; allowed: shards of one scenario")
-    base = known.get("provenance", {}).get("scenario_folder", "")
-    return replace(Scenario.from_dict(scenario_of(known)), base=base)
+    return stored_scenario(first, known)
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
@@ -273,13 +320,19 @@ def _take(source: Path, target: Path) -> None:
             shutil.copyfile(source, temporary)
 
 
-def _check_whole(folder: Path, todo: Plan, progress: Progress | None, shards: list[str]) -> None:
+def _check_whole(kept: _Present, folder: Path, todo: Plan, shards: list[str]) -> None:
     """Raise `DatasetError` if something was not played by any of them."""
-    kept, jobs = Parts(folder, (), progress, run=run_of(todo.scenario)), list(todo.jobs)
-    lacking = [job for job in jobs if any(not work.outcome for work in kept.split(job))]
+    jobs, own = list(todo.jobs), todo.scenario
+    if own.stop is not None:
+        with threads_only(1) as nobody:
+            decide(jobs, own.stop, todo.costs, own.level, nobody, kept)
+    else:
+        for job in jobs:
+            kept.split(job)
+    lacking = kept.lacking
     if not lacking:
         return
-    counts = {int(text.partition("/")[2]) for text in shards if text}
+    counts = {int(text.partition("/")[2]) for text in shards}
     absent = [f"{i}/{n}" for n in sorted(counts) for i in range(1, n + 1) if f"{i}/{n}" not in shards]
     which = f"no folder of shard {', '.join(absent[:5])} was given" if absent else "a shard was not played to its end"
     raise DatasetError(

@@ -75,7 +75,8 @@ class Side:
     """One folder: which part holds a simulation, and what its points cost."""
 
     def __init__(self, dataset: str | Path | Dataset) -> None:
-        self.path = (dataset if isinstance(dataset, Dataset) else read(dataset)).path
+        own = dataset if isinstance(dataset, Dataset) else read(dataset)
+        self.path, self.place = own.path, own.place
         self.left_out: list[LeftOut] = []
         self.lawless: set[tuple[str, int]] = set()
         self.means_only: set[tuple[str, int]] = set()

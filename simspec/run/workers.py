@@ -23,6 +23,7 @@ LOST = {"KilledWorker", "CommClosedError", "ClosedClientError"}
 KEPT = "what was played is kept, the same command continues"
 
 Say = Callable[[str], None]
+_Reply = tuple[tuple[str, int], str, bytes, str]
 
 
 class Asked:
@@ -63,6 +64,7 @@ class Workers:
         self._make, self.many, self._say, self.kind, self.near = make, many, say, kind, near
         self._pool = make()
         self._open: dict[Asked, None] = {}
+        self._answer: Callable[..., _Reply] = answer
 
     @property
     def ahead(self) -> int:
@@ -122,7 +124,7 @@ class Workers:
             packed = pickle.dumps(what)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise SimspecError(f"executor {self.kind}: cannot be sent to a worker ({error}); {_BY_NAME}") from None
-        return self._pool.submit(answer, version(), packed)
+        return self._pool.submit(self._answer, version(), packed)
 
     def _wait(self, future: Future[Any]) -> Any:
         while not wait([future], None if self.near else PATIENCE).done:
@@ -174,7 +176,7 @@ def version() -> tuple[str, int]:
     return importlib.metadata.version("simspec"), STREAM_VERSION
 
 
-def answer(theirs: tuple[str, int], packed: bytes) -> tuple[tuple[str, int], str, bytes, str]:
+def answer(theirs: tuple[str, int], packed: bytes) -> _Reply:
     """What a worker of another process does with a message: its version, its host, the result, what went wrong.
 
     Question and answer are packed here and not by the executor, so that one that cannot be read is said and kills

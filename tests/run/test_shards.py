@@ -4,8 +4,9 @@ import pytest
 
 from simspec.cli.main import main
 from simspec.model import DatasetError, ParameterError, Scenario
-from simspec.run import count_files, dispatch, engine, shards, store
+from simspec.run import count_files, dispatch, engine, layout, shards, store
 from simspec.run.dataset import read
+from simspec.run.parts import Parts
 from simspec.run.shards import Shard, combine, play_shard
 from simspec.run.sweep import sweep
 
@@ -101,6 +102,19 @@ def test_shards_of_something_else_are_refused(scenario, tmp_path):
         play_shard(Scenario.from_dict({**TABLE, "process": TABLE["process"][0], "method": "exact"}), Shard(1, 2))
 
 
+def test_shards_of_other_points_take_the_place_of_those_in_a_folder(scenario, tmp_path):
+    sweep(Scenario.from_dict(TABLE | {"kappa": [0, 3]}), tmp_path / "all")
+    folders = play(scenario, tmp_path, 2)
+    whole = data(sweep(scenario, tmp_path / "whole").path)
+    for _ in range(2):  # a repeat finds everything there
+        assert data(combine(tmp_path / "all", folders).path) == whole
+    kept = Parts(tmp_path / "all").simulations
+    combine(tmp_path / "new", folders)
+    combine(tmp_path / "new", folders)
+    assert kept
+    assert not (tmp_path / "new" / "played").exists()
+
+
 def test_a_damaged_shard_is_named_and_its_own_run_mends_it(scenario, tmp_path):
     folders = play(scenario, tmp_path, 2)
     victim = next((folders[0] / "played").iterdir())
@@ -131,3 +145,30 @@ def test_the_commands(tmp_path, capsys):
     assert "1 point" in capsys.readouterr().out
     assert main(["run", str(file), "--shard", "1/2", "--record", "9", "--quiet"]) == 2
     assert shards.Shard(1, 2) == Shard.read(" 1/2 ")
+
+
+STOP = {"stop": {"speedup": 0.05, "best_kappa": 0.05}, "windows": 10**9}
+
+
+@pytest.mark.parametrize("many", [2, 5])
+def test_simulations_that_stop_are_shared_whole(many, tmp_path, monkeypatch):
+    """Each is decided by its own counts; the fifth shard of four simulations has none."""
+    monkeypatch.setattr(layout, "USUAL_ROUNDS", 32)
+    monkeypatch.setattr(layout, "GROWING_GENERATIONS", 1)
+    own = Scenario.from_dict(TABLE | STOP)
+    whole = sweep(own, tmp_path / "whole")
+    assert len(set(whole.estimates["looks"])) > 1
+    done = [play_shard(own, Shard(i, many), tmp_path / f"s{i}") for i in range(1, many + 1)]
+    assert sum(one.pieces for one in done) == 4
+    assert f"shard 1/{many} of shared: {done[0].pieces} of 4 simulations done" in str(done[0])
+    monkeypatch.setattr(dispatch, "play", lambda *_: pytest.fail("played what a shard had played"))
+    play_shard(own, Shard(1, many), tmp_path / "s1")
+    with pytest.raises(DatasetError, match=r"[12] simulations? of 4 not complete \(no folder of shard 2/"):
+        combine(tmp_path / "few", [one.folder for one in done if one.shard.number != 2])
+    assert data(combine(tmp_path / "all", [one.folder for one in done]).path) == data(whole.path)
+
+
+def test_a_budget_of_the_sweep_cannot_be_shared(tmp_path):
+    own = Scenario.from_dict(TABLE | {"stop": {"speedup": 0.01, "budget": 1e8}})
+    with pytest.raises(ParameterError, match=r"stop\.budget is shared by all; allowed: \[stop\] without budget"):
+        play_shard(own, Shard(1, 2), tmp_path / "s1")
