@@ -113,6 +113,29 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path, monkeypatch, played):
     assert set(played[every:]) == set(played[:every])
 
 
+@pytest.mark.parametrize("process", [CHAIN, {"type": "iid", "alpha": 0.7}], ids=lambda own: own["type"])
+def test_a_fixed_budget_that_was_broken_off_becomes_one_that_stops(process, tmp_path, monkeypatch):
+    """Its pieces go over looks; these are not used then, and nothing else differs."""
+    monkeypatch.setattr(parts, "FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(parts, "FLUSH_SHARE", 0.0)
+    keep = Parts.keep
+
+    def stopped(self, *own):
+        keep(self, *own)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Parts, "keep", stopped)
+    monkeypatch.setattr(engine, "PIECE_WINDOWS", 3 * 3 * 2**10)  # three chunks of three κ
+    monkeypatch.setattr(engine, "FRESH_PIECE_WINDOWS", 3 * 2**10)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(scenario(None, process=process, windows=8192), tmp_path / "out", threads=1)
+    assert list((tmp_path / "out" / "played").glob("*.parquet"))
+    monkeypatch.setattr(Parts, "keep", keep)
+    asked = scenario({"speedup": 0.05}, process=process)
+    fresh = sweep(asked, tmp_path / "fresh")
+    assert data(sweep(asked, tmp_path / "out").path) == data(fresh.path)
+
+
 def test_a_narrower_target_goes_on_and_a_wider_one_plays_nothing(tmp_path, played):
     sweep(scenario({"speedup": 0.06}), tmp_path / "out")
     first = len(played)
