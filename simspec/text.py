@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import textwrap
 import unicodedata
@@ -87,8 +88,30 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], most: int | None
 
 
 def clean(cell: str) -> str:
-    """The cell without control characters, so that a name cannot steer a terminal."""
-    return "".join(c if unicodedata.category(c)[0] != "C" else "\N{REPLACEMENT CHARACTER}" for c in str(cell))
+    r"""The cell without characters that control, reorder or break lines, so that a name cannot steer a terminal.
+
+    Examples
+    --------
+    >>> clean("red: \x1b[31m, new line: \u2028")
+    'red: �[31m, new line: �'
+    """
+    return "".join(c if not _steers(c) else "\N{REPLACEMENT CHARACTER}" for c in str(cell))
+
+
+def _steers(character: str) -> bool:
+    kind = unicodedata.category(character)
+    return kind[0] == "C" or kind in ("Zl", "Zp")
+
+
+def command(*words: str) -> str:
+    """A command line to paste into a shell.
+
+    Examples
+    --------
+    >>> command("simspec", "show", "my runs/first")
+    "simspec show 'my runs/first'"
+    """
+    return shlex.join(map(clean, words))
 
 
 def number(value: float | None, digits: int = 4) -> str:

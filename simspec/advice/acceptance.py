@@ -160,7 +160,7 @@ def acceptance_of_source(source: Source, level: float = 0.95, kappa: int | None 
     alpha = _known(block.get("iid_alpha_mle_from_mean", block.get("iid_alpha_from_emitted")))
     if alpha is None and seen is not None:
         alpha = iid_alpha(emitted - 1.0, int(seen))
-    own = block.get("intervals") or {}
+    own = _known(block.get("intervals")) or {}
     interval = own.get("mean_emitted_per_round")
     rounds = None if drafts is None else int(drafts)
     if rounds and seen is not None and all_alike(emitted, int(seen)):

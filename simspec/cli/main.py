@@ -47,6 +47,11 @@ COMMANDS = (
     run, combine, replay, league, show, report, compare, phase, tokens, solve, validate, record, trace, doctor,
 )  # fmt: skip
 
+GO_ON = ("run", "combine")
+"""Commands that go on with what they kept when they are given again."""
+LONGEST_LINE = 2000
+"""Characters of an error; where a name has thousands, the middle is left out."""
+
 _EPILOG = """\
 start here:
   simspec exact --alpha 0.7 --draft-cost 0.1      the best draft length, at once
@@ -67,7 +72,8 @@ start here:
 
 words: κ (kappa) is γ, num_speculative_tokens (vLLM), speculative_num_steps (SGLang), --draft-max (llama.cpp),
 max_draft_len (TensorRT-LLM).  α (alpha) is the acceptance rate of one examined draft token, not accepted/drafted.
-Costs are in plain target steps.  Exit codes: 0 done, 1 a disagreement or difference found, 2 bad input, 130 stopped."""
+Costs are in plain target steps.  Exit codes: 0 done, 1 a disagreement or difference found, 2 bad input,
+130 stopped by Ctrl-C (143 by SIGTERM, 129 by a closed terminal)."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -91,7 +97,7 @@ class Parser(argparse.ArgumentParser):
 
             near = difflib.get_close_matches(unknown.group(1), flags, n=1)
             message += f"; did you mean {near[0]}?" if near else ""
-        self.exit(2, f"{where}: {message}{self._minus(message)} (see {where} --help)\n")
+        self.exit(2, _one_line(f"{where}: {message}{self._minus(message)} (see {where} --help)") + "\n")
 
     def _chosen(self) -> tuple[str, list[str]]:
         """Name and flags of the chosen command; of all of them where none was chosen."""
@@ -148,23 +154,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(args.do(args))
     except ParameterError as error:
-        print(f"simspec {args.command}: {error}", file=sys.stderr)
+        print(_one_line(f"simspec {args.command}: {error}"), file=sys.stderr)
     except SimspecError as error:
-        print(error, file=sys.stderr)
+        print(_one_line(str(error)), file=sys.stderr)
     except KeyboardInterrupt:
-        kept = "; what was played is kept, the same command continues" if args.command == "run" else ""
-        print(f"simspec {args.command}: interrupted{kept}", file=sys.stderr)
-        return 130
+        kept = "; what was played is kept" if args.command in GO_ON else ""
+        with contextlib.suppress(OSError):  # a terminal that is closed
+            print(f"simspec {args.command}: {interrupts.what_stopped()}{kept}", file=sys.stderr)
+            if args.command in GO_ON:
+                print(f"go on: {interrupts.same_command()}", file=sys.stderr)
+        return interrupts.exit_code()
     except BrokenPipeError:  # the reader of our output went away, e.g. `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (OSError, UnicodeError) as error:  # a full disk under stdout, a name no file system takes
-        print(f"simspec {args.command}: {error}", file=sys.stderr)
+        print(_one_line(f"simspec {args.command}: {error}"), file=sys.stderr)
     return 2
 
 
+def _one_line(text: str) -> str:
+    """An error as it is shown: what it quotes may come from a file, and neither steers a terminal nor fills it."""
+    from simspec.text import clean
+
+    line = clean(text)
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE // 2]} … {line[-LONGEST_LINE // 2 :]}"
+
+
 def _warn_in_one_line(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"simspec: {message}", file=sys.stderr)
+    print(_one_line(f"simspec: {message}"), file=sys.stderr)
 
 
 def entry() -> NoReturn:
@@ -181,7 +198,7 @@ def entry() -> NoReturn:
         if sys.stdout is not None:
             sys.stdout.flush()
     except KeyboardInterrupt:  # before a command had begun
-        code = 130
+        code = interrupts.exit_code()
     except OSError as error:
         code = 2
         os.write(2, f"simspec: stdout cannot be written ({error.strerror})\n".encode())

@@ -139,8 +139,12 @@ class _Side:
         transformers.utils.logging.set_verbosity_error()
         transformers.utils.logging.disable_progress_bar()
         try:
-            self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            model: Any = transformers.AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+            own = {
+                "local_files_only": True,
+                "trust_remote_code": False,
+            }  # a folder's own code is never run, nor asked about
+            self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, **own)
+            model: Any = transformers.AutoModelForCausalLM.from_pretrained(folder, **own)
         except (OSError, ValueError, KeyError, ImportError) as error:
             said = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise ParameterError(key, f"{key} = {shown(str(folder))}: no model can be read from it ({said})") from None

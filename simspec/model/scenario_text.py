@@ -7,7 +7,10 @@ from pathlib import Path
 
 from simspec.model.errors import ScenarioError
 
-LARGEST_FILE = 50_000_000
+LARGEST_FILE = 4_000_000
+"""Bytes; reading TOML takes a second or so for each million."""
+DEEPEST = 20
+"""Names of a dotted key; the time that one takes grows with the square of them."""
 
 _HINTS = (
     (r"[\u201c\u201d\u2018\u2019]", '; quotes must be straight: "text"'),
@@ -27,13 +30,22 @@ def read_text(path: Path) -> str:
             raise ScenarioError(f"{path}: is a folder; allowed: a TOML file (or, to look at results, simspec show)")
         if path.stat().st_size > LARGEST_FILE:
             raise ScenarioError(f"{path}: is larger than {LARGEST_FILE:,} bytes; allowed: a TOML scenario")
-        return path.read_bytes().decode("utf-8-sig")
+        text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         raise ScenarioError(f"{path}: there is no such file") from None
     except UnicodeDecodeError as error:
         raise ScenarioError(f"{path}: is not text (byte {error.start} is not UTF-8); allowed: a TOML file") from None
     except OSError as error:
         raise ScenarioError(f"{path}: cannot be read ({error.strerror})") from None
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count(".") > DEEPEST and _is_deep(line):
+            raise ScenarioError(f"{path}:{number}: a key of more than {DEEPEST} names; allowed: table.key")
+    return text
+
+
+def _is_deep(line: str) -> bool:
+    head = line.split("=", 1)[0].strip()
+    return head.count(".") > DEEPEST and head[0] != "#" and "," not in head and ("=" in line or head[0] == "[")
 
 
 def syntax_error(path: str | Path, text: str, message: str) -> str:

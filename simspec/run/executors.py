@@ -8,18 +8,21 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
 
 from simspec.model import ParameterError, SimspecError
 from simspec.run.clusters import dask, mpi
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
-from simspec.run.workers import Say, is_lost, version
+from simspec.run.workers import Say, version
 from simspec.run.workers import Workers as Workers
 
 KINDS = ("threads", "processes", "dask", "mpi")
+FAILED = 1
+"""How Python ends after an error of its own; one that was killed ends otherwise."""
 
 
 @contextlib.contextmanager
@@ -131,30 +134,24 @@ def _own(executor: Executor, many: int, say: Say) -> contextlib.AbstractContextM
 
 
 class _Processes(Workers):
-    """Processes of this machine; new ones take their place, unless none comes to life at all."""
+    """Processes of this machine; new ones take their place, unless they end by themselves before they begin."""
 
     def __init__(self, many: int, say: Say) -> None:
+        self._first: list[BaseProcess] = []
         context = multiprocessing.get_context("spawn")  # a forked process shares locks of threads that it has not
 
         def make() -> Executor:
+            if any(process.exitcode == FAILED for process in self._first):
+                told = "processes end before they begin, since each reads the script that starts them; allowed: a file"
+                raise SimspecError(f'executor processes: {told} whose own code stands below if __name__ == "__main__"')
             say(f"starting {many} process{'' if many == 1 else 'es'}, which takes a second or two")
+            others = multiprocessing.active_children()
             pool = ProcessPoolExecutor(many, mp_context=context, initializer=_begin)
-            self._alive = pool.submit(version)
+            pool.submit(version)  # which starts one of them
+            self._first = [process for process in multiprocessing.active_children() if process not in others]
             return pool
 
-        self._stillborn = 0
         super().__init__(make, many, say, "processes", near=False)
-
-    def _renew(self, error: Exception) -> None:
-        """New workers in place of lost ones, twice at most if none of them began."""
-        if not isinstance(error, BrokenExecutor):
-            return
-        self._pool.shutdown(wait=True, cancel_futures=True)
-        self._stillborn = self._stillborn + 1 if is_lost(self._alive) else 0
-        if self._stillborn > 1:
-            told = "processes end before they begin, since each reads the script that starts them; allowed: a file"
-            raise SimspecError(f'executor processes: {told} whose own code stands below if __name__ == "__main__"')
-        self._pool = self._make()
 
 
 def _processes(many: int, _scheduler: str | None, say: Say) -> contextlib.AbstractContextManager[Workers]:

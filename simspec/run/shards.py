@@ -9,7 +9,7 @@ import shutil
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,18 @@ from simspec.run.dataset import Dataset, read_manifest
 from simspec.run.dispatch import Work, play_jobs
 from simspec.run.engine import Job, warm
 from simspec.run.executors import Crew, threads_only
-from simspec.run.folder import check_form, check_same, damaged, locked, open_folder, own_folder, scenario_of, settle
+from simspec.run.folder import (
+    Opened,
+    check_form,
+    check_same,
+    damaged,
+    locked,
+    open_folder,
+    own_folder,
+    scenario_of,
+    settle,
+    stored_scenario,
+)
 from simspec.run.parts import FOLDER, Parts, run_of
 from simspec.run.planning import Plan, plan, windows_of
 from simspec.run.precision import decide
@@ -244,14 +255,26 @@ def combine(
         open_folder(own, scenario, todo)
         store.make_folder(own)
         stack.enter_context(nullcontext() if mirror else locked(own))
-        manifest = open_folder(own, scenario, todo).manifest
-        store.write_json(manifest, own / store.MANIFEST)
-        for source, name in itertools.chain.from_iterable(_sources(*entry) for entry in manifests.items()):
-            _take(source, own / FOLDER / name)
-        if mirror is not None:
-            mirror.push()
-        _check_whole(own, todo, progress, [str(manifest.get("shard", "")) for manifest in manifests.values()])
+        opened = open_folder(own, scenario, todo)
+        if not opened.complete:
+            _gather(own, opened, todo, manifests, progress, mirror)
     return sweep(scenario, output, crew=crew, progress=progress)
+
+
+def _gather(
+    folder: Path, own: Opened, todo: Plan, manifests: dict[Path, dict[str, Any]], progress: Progress | None,
+    mirror: Mirror | None,
+) -> None:  # fmt: skip
+    """Take over what the shards have; raises `DatasetError` if it is not all."""
+    counts = settle(folder, own)
+    store.write_json(own.manifest, folder / store.MANIFEST)
+    for source, name in itertools.chain.from_iterable(_sources(*entry) for entry in manifests.items()):
+        _take(source, folder / FOLDER / name)
+    if mirror is not None:
+        mirror.push()
+    kept = _Present(folder, counts, progress, run=run_of(todo.scenario))
+    shards = [manifest["shard"] for manifest in manifests.values() if "shard" in manifest]
+    _check_whole(kept, folder, todo, [str(Shard.read(str(own))) for own in shards])
 
 
 def _opened(place: str, stack: ExitStack, progress: Progress | None) -> tuple[Path, dict[str, Any]]:
@@ -269,8 +292,7 @@ def _shared_scenario(manifests: dict[Path, dict[str, Any]]) -> Scenario:
         check_form(folder, manifest)
         if scenario_of(manifest) != scenario_of(known):
             raise DatasetError(f"{folder}: holds other points than {first}; allowed: shards of one scenario")
-    base = known.get("provenance", {}).get("scenario_folder", "")
-    return replace(Scenario.from_dict(scenario_of(known)), base=base)
+    return stored_scenario(first, known)
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
@@ -298,9 +320,9 @@ def _take(source: Path, target: Path) -> None:
             shutil.copyfile(source, temporary)
 
 
-def _check_whole(folder: Path, todo: Plan, progress: Progress | None, shards: list[str]) -> None:
+def _check_whole(kept: _Present, folder: Path, todo: Plan, shards: list[str]) -> None:
     """Raise `DatasetError` if something was not played by any of them."""
-    kept, jobs, own = _Present(folder, (), progress, run=run_of(todo.scenario)), list(todo.jobs), todo.scenario
+    jobs, own = list(todo.jobs), todo.scenario
     if own.stop is not None:
         with threads_only(1) as nobody:
             decide(jobs, own.stop, todo.costs, own.level, nobody, kept)
@@ -310,7 +332,7 @@ def _check_whole(folder: Path, todo: Plan, progress: Progress | None, shards: li
     lacking = kept.lacking
     if not lacking:
         return
-    counts = {int(text.partition("/")[2]) for text in shards if text}
+    counts = {int(text.partition("/")[2]) for text in shards}
     absent = [f"{i}/{n}" for n in sorted(counts) for i in range(1, n + 1) if f"{i}/{n}" not in shards]
     which = f"no folder of shard {', '.join(absent[:5])} was given" if absent else "a shard was not played to its end"
     raise DatasetError(

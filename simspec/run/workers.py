@@ -140,7 +140,7 @@ class Workers:
             self._say(f"a worker was lost ({type(error).__name__}); its chunks are played again")
         self._renew(error)
         for asked in self._open:
-            if is_lost(asked.future):
+            if asked.future.done() and (asked.future.cancelled() or lost(asked.future.exception())):
                 asked.losses += 1
                 asked.future = self._begin(asked.what)
 
@@ -218,8 +218,3 @@ def lost(error: BaseException | None) -> bool:
     """
     names = {base.__name__ for base in type(error).__mro__}
     return isinstance(error, BrokenExecutor | CancelledError) or bool(names & LOST)
-
-
-def is_lost(future: Future[Any]) -> bool:
-    """Whether nothing will come of it any more."""
-    return future.done() and (future.cancelled() or lost(future.exception()))

@@ -306,3 +306,38 @@ def _playing(own, place):
 def test_mpi_without_its_start_says_how(capsys):
     assert main(["run", "scenarios/quickstart.toml", "--executor", "mpi"]) == 2
     assert "mpiexec -n 3 python -m mpi4py.futures -m simspec run FILE --executor mpi" in capsys.readouterr().err
+
+
+def test_the_slurm_script_of_the_docs_goes_on_after_its_time(tmp_path):
+    """With an srun that sends SIGTERM, as SLURM does, and an scontrol that notes what it is asked."""
+    import re
+
+    text = (Path(HERE) / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    (found,) = re.findall(r"^    #!/bin/bash\n(?:    .*\n)+", text, re.MULTILINE)
+    script = "\n".join(line[4:] for line in found.splitlines()).replace("FILE", "own.toml").replace("/64", "/2")
+    (tmp_path / "own.toml").write_text(
+        'name = "own"\nwindows = 200_000_000\nkappa = [0, 4]\n[process]\ntype = "markov"\n'
+        'alpha = { from = 0.5, to = 0.95, step = 0.01 }\nrho = 0.3\nstart = "carry"\n'
+    )
+    commands = {
+        "srun": 'shift 2\nexec timeout --preserve-status -s TERM $LIMIT "$@"\n',
+        "scontrol": 'echo "$@" >> asked\n',
+        "simspec": f'exec {sys.executable} -m simspec "$@"\n',
+    }
+    (tmp_path / "bin").mkdir()
+    for name, code in commands.items():
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{code}")
+        (tmp_path / "bin" / name).chmod(0o755)
+    (tmp_path / "job.sh").write_text(script + "\n")
+    subprocess.run(["bash", "-n", "job.sh"], cwd=tmp_path, check=True)
+    task = {"SLURM_ARRAY_TASK_ID": "1", "SLURM_JOB_ID": "77", "SLURM_CPUS_PER_TASK": "2"}
+    task |= PATH | {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    codes = []
+    while (tmp_path / "asked").exists() or not codes:
+        (tmp_path / "asked").unlink(missing_ok=True)
+        code = subprocess.run(["bash", "job.sh"], cwd=tmp_path, env=task | {"LIMIT": "8" if not codes else "100"})
+        codes.append(code.returncode)
+        if codes[-1] == 130:
+            assert (tmp_path / "asked").read_text() == "requeue 77\n"
+            assert list((tmp_path / "shards" / "1" / "played").iterdir())
+    assert codes == [130, 0]

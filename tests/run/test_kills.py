@@ -1,15 +1,19 @@
 """Runs that are killed a hundred times go on to the bytes of one that was left alone; disks that are full or shut."""
 
+import errno
+import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from simspec.model import DatasetError, Scenario
-from simspec.run import store
+from simspec.run import count_files, dispatch, engine, parts, planning, store
 from simspec.run.sweep import sweep
 
 HERE = Path(__file__).parent
@@ -33,18 +37,38 @@ c_d = 0.1
 """
 
 
+WRITER = ("flushing played/", "writing a part", "between parts and manifest", "writing the manifest")
+
+
+def killed(place, kills, seed, *histories):
+    own = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
+    done = subprocess.run(
+        [sys.executable, HERE / "killing.py", place, str(kills), str(seed), *histories],
+        capture_output=True, text=True, check=False, env=own,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["other bytes"], found["errors"], found["left over"]) == (0, 0, 0), (found, done.stderr)
+    assert found["kills"] >= kills
+    return found
+
+
+def test_a_few_kills_leave_the_same_bytes(tmp_path):
+    assert sum(killed(tmp_path, 3, 5, "fixed")["while"].values()) >= 3
+
+
 @pytest.mark.deep
 def test_a_hundred_kills_leave_the_same_bytes(tmp_path):
-    """At random moments, and just before and after random changes of the disk; fixed budgets and stopped runs."""
-    done = subprocess.run(
-        [sys.executable, HERE / "killing.py", tmp_path, "100", "1"], capture_output=True, text=True, check=True
-    )
-    found = json.loads(done.stdout)
-    assert found["kills"] >= 100
-    assert found["hit"] >= 80
-    assert found["with counts kept"] >= 30
-    assert found["with a part written"] >= 20
-    assert (found["other bytes"], found["errors"], found["left over"]) == (0, 0, 0), found
+    """At random moments, and just before and after random changes of the disk, of every kind of run and of workers."""
+    found = killed(tmp_path, 100, 1)
+    at = found["while"]
+    assert at["simulating"] >= 10
+    assert sum(at.get(doing, 0) for doing in WRITER) >= 15
+    assert all(at.get(doing, 0) >= 1 for doing in WRITER), at
+    assert at["compacting played/"] >= 3
+    assert at["tidying"] >= 5
+    assert at["worker process"] >= 3
+    assert set(found["of"]) == {"fixed", "stopped", "extended", "shards", "recording", "processes"}
 
 
 def data(path):
@@ -94,3 +118,114 @@ def test_clocks_that_jump(tmp_path, monkeypatch):
     hours = iter(range(10**6, 0, -3600))
     monkeypatch.setattr("time.time", lambda: float(next(hours)))
     assert data(sweep(scenario, tmp_path / "back").path) == whole
+
+
+CHAIN = {"type": "markov", "alpha": [0.6, 0.7], "rho": 0.3, "start": "carry"}
+SOME = {"name": "some", "windows": 200_000, "kappa": [0, 2], "process": CHAIN, "cost": {"c_d": 0.1}}
+CHANGES = [
+    (os, "replace"), (os, "fsync"), (os, "mkdir"), (os, "unlink"), (os, "rmdir"), (Path, "touch"), (Path, "write_text"),
+    (pq.ParquetWriter, "__init__"), (pq.ParquetWriter, "write_table"),
+]  # fmt: skip
+QUICK = ("replace", "unlink", "write_table")
+
+
+@pytest.fixture
+def many_files(monkeypatch):
+    monkeypatch.setattr(engine, "PIECE_WINDOWS", 2**18)
+    monkeypatch.setattr(dispatch, "PIECE_WINDOWS", 2**18)
+    monkeypatch.setattr(parts, "FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(parts, "FLUSH_SHARE", 0.0)
+    monkeypatch.setattr(planning, "ROWS_PER_PART", 200)
+    monkeypatch.setattr(planning, "MOST_PARTS", 1000)
+    monkeypatch.setattr(count_files, "MOST_FILES", 3)
+
+
+def failing(place, name, number, code, to_the_end):
+    """The n-th call fails, or all from there on; how often it was called is counted."""
+    calls, own = [], getattr(place, name)
+
+    def call(*arguments, **options):
+        calls.append(name)
+        if len(calls) == number or (to_the_end and len(calls) > number):
+            raise OSError(code, os.strerror(code))
+        return own(*arguments, **options)
+
+    return call, calls
+
+
+def error_of(do):
+    try:
+        do()
+    except DatasetError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [pytest.param(*own, marks=() if own[1] in QUICK else pytest.mark.deep, id=own[1]) for own in CHANGES],
+)
+def test_every_change_of_the_disk_fails_in_turn(place, name, many_files, tmp_path, monkeypatch, request):
+    """Disk full at the first, the second, … call, while other points are taken over too: one line, and nothing lost."""
+    own, before = Scenario.from_dict(SOME), Scenario.from_dict(SOME | {"kappa": [0]})
+    whole = data(sweep(own, tmp_path / "whole").path)
+    deep, told = request.config.getoption("-m") == "deep", 0
+    for number in itertools.count(1) if deep else (2, 7):
+        place_of_run = tmp_path / f"cut{number}"
+        sweep(before, place_of_run)
+        call, calls = failing(place, name, number, errno.ENOSPC, to_the_end=number % 2 == 0)
+        with monkeypatch.context() as broken:
+            broken.setattr(place, name, call)
+            said = error_of(lambda place=place_of_run: sweep(own, place))
+        if said:
+            told += 1
+            assert re.fullmatch(rf"{place_of_run}\S*: cannot be written \(No space left on device\)", said)
+            assert name == "unlink" or not list(place_of_run.rglob("*.tmp"))
+        assert data(sweep(own, place_of_run).path) == whole
+        assert not list(place_of_run.rglob("*.tmp"))
+        if len(calls) < number:
+            break
+    assert told or name in ("mkdir", "rmdir")  # of folders that are there
+
+
+MOUNTED = """
+import shutil, subprocess, sys
+from pathlib import Path
+from simspec.cli.main import main
+place, file, size = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", place], check=True)
+run = ["run", file, "-o", str(place / "out"), "--quiet"]
+code = main(run)
+subprocess.run(["mount", "-o", sys.argv[4], place], check=True)
+again = main(run)
+shutil.copytree(place / "out", sys.argv[5], ignore=shutil.ignore_patterns(".lock"))
+left = len(list((place / "out").rglob("*.tmp")))
+print("CODES", code, again, left)
+"""
+
+
+def mountable():
+    try:
+        done = subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False)
+    except OSError:
+        return False
+    return done.returncode == 0
+
+
+@pytest.mark.skipif(not mountable(), reason="needs a file system of its own: unshare -rm")
+@pytest.mark.parametrize(
+    "size", ["44k", *(pytest.param(f"{n}k", marks=pytest.mark.deep) for n in (12, 20, 28, 36, 52, 60))]
+)
+def test_a_file_system_without_room(size, tmp_path):
+    """A tmpfs of some pages; once it is larger, the same command goes on."""
+    file, place = tmp_path / "own.toml", tmp_path / "small"
+    file.write_text(FILE)
+    place.mkdir()
+    done = subprocess.run(
+        ["unshare", "-rm", sys.executable, "-c", MOUNTED, place, file, size, "remount,size=10m", tmp_path / "copy"],
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(HERE.parents[1])},
+    )  # fmt: skip
+    assert "CODES 2 0 0" in done.stdout, done
+    assert done.stderr.count("\n") == 1
+    assert re.search(r"cannot be written \((No space left on device|.*errno 28.*)\)", done.stderr), done.stderr
+    assert data(tmp_path / "copy") == data(sweep(Scenario.from_toml(file), tmp_path / "whole").path)

@@ -6,6 +6,7 @@ from simspec.cli.main import main
 from simspec.model import DatasetError, ParameterError, Scenario
 from simspec.run import dispatch, engine, layout, shards
 from simspec.run.dataset import read
+from simspec.run.parts import Parts
 from simspec.run.shards import Shard, combine, play_shard
 from simspec.run.sweep import sweep
 
@@ -97,6 +98,19 @@ def test_shards_of_something_else_are_refused(scenario, tmp_path):
         play_shard(scenario, Shard(2, 2), own[0])
     with pytest.raises(ParameterError, match="plays none"):
         play_shard(Scenario.from_dict({**TABLE, "process": TABLE["process"][0], "method": "exact"}), Shard(1, 2))
+
+
+def test_shards_of_other_points_take_the_place_of_those_in_a_folder(scenario, tmp_path):
+    sweep(Scenario.from_dict(TABLE | {"kappa": [0, 3]}), tmp_path / "all")
+    folders = play(scenario, tmp_path, 2)
+    whole = data(sweep(scenario, tmp_path / "whole").path)
+    for _ in range(2):  # a repeat finds everything there
+        assert data(combine(tmp_path / "all", folders).path) == whole
+    kept = Parts(tmp_path / "all").simulations
+    combine(tmp_path / "new", folders)
+    combine(tmp_path / "new", folders)
+    assert kept
+    assert not (tmp_path / "new" / "played").exists()
 
 
 def test_a_damaged_shard_is_named_and_its_own_run_mends_it(scenario, tmp_path):
