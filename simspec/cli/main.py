@@ -7,6 +7,7 @@ import contextlib
 import gc
 import io
 import itertools
+import json
 import os
 import re
 import sys
@@ -158,6 +159,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         kept = "; what was played is kept, the same command continues" if args.command == "run" else ""
         print(f"simspec {args.command}: interrupted{kept}", file=sys.stderr)
         return 130
+    except (json.JSONDecodeError, RecursionError) as error:  # in a table that anyone may have written
+        told = (
+            "what is nested too deeply" if isinstance(error, RecursionError) else f"no JSON where it is due ({error})"
+        )
+        print(_one_line(f"simspec {args.command}: a file holds {told}"), file=sys.stderr)
     except BrokenPipeError:  # the reader of our output went away, e.g. `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

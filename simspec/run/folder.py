@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import socket
@@ -16,13 +17,14 @@ from simspec.model import DatasetError, Scenario, Trace
 from simspec.model.trace import content_hash
 from simspec.run import parts, store
 from simspec.run.count_files import NAME_DIGITS
-from simspec.run.dataset import read_manifest
+from simspec.run.manifest import read_manifest
 from simspec.run.planning import Plan
 from simspec.run.provenance import provenance
 from simspec.run.schema import SCHEMA_VERSION
 from simspec.text import clean
 
 LOCK = ".lock"
+NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS}
 _PART = re.compile(rf"({'|'.join(store.SCHEMAS)})/part-[0-9]{{6}}\.parquet", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _IDENTITY = ("schema_version", "stream_version", "name", "seed", "method", "traces")
@@ -105,7 +107,7 @@ def check_same(folder: Path, found: dict[str, Any], asked: dict[str, Any]) -> No
     """Raise `DatasetError` unless counts of one run can stand beside those of another."""
     pairs = []
     for key in _IDENTITY:
-        there, wanted = found.get(key, scenario_of(found).get(key)), asked.get(key, asked["scenario"].get(key))
+        there, wanted = found.get(key, scenario_of(found).get(key)), asked.get(key, scenario_of(asked).get(key))
         if key == "traces":
             known = there if isinstance(there, dict) else {}
             pairs += [(f"traces.{name}", known[name], wanted[name]) for name in sorted(known.keys() & wanted.keys())]
@@ -182,7 +184,8 @@ def settle(folder: Path, own: Opened) -> list[Path]:
     for table in store.SCHEMAS:
         for path in (folder / table).glob("part-*.parquet"):
             if store.entry(path, folder) not in files:
-                path.unlink()
+                with store.cannot_write(path):
+                    path.unlink()
     return counts if own.same else []
 
 
@@ -217,6 +220,13 @@ def locked(folder: Path) -> Iterator[None]:
                 f"{folder}: another run is at work here ({handle.read(100).strip() or 'just begun'}); "
                 "allowed: wait until it ends, or another folder with -o"
             ) from None
+        except OSError as error:
+            if error.errno in NO_LOCKS:
+                raise DatasetError(
+                    f"{folder}: its file system has no locks ({error.strerror}), so that two runs could work here "
+                    "at once; allowed: a folder on another one, e.g. of this machine"
+                ) from None
+            raise
         handle.truncate(0)
         handle.write(f"process {os.getpid()} on {socket.gethostname()}")
         handle.flush()
