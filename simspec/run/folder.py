@@ -71,7 +71,8 @@ def open_folder(folder: Path, scenario: Scenario, todo: Plan) -> Opened:
     found = read_manifest(folder) if folder.is_dir() else None
     fresh = _fresh(scenario, todo)
     if found is None:
-        if folder.is_dir() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
+        own = parts.FOLDER  # counts say themselves of which run they are
+        if folder.is_dir() and any(entry.name[0] != "." and entry.name != own for entry in folder.iterdir()):
             raise DatasetError(f"{folder}: holds other files; allowed: a new or empty folder (-o FOLDER)")
         return Opened(fresh, True, False)
     check_same(folder, found, fresh)

@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -270,3 +271,21 @@ def test_a_part_that_was_harmed_is_made_again_or_named(harm, table, many_files, 
     assert harm == "folder" or not said
     assert data(tmp_path / "out") == whole
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_folder_that_is_removed_under_a_run(many_files, tmp_path, monkeypatch):
+    """Said in one line; counts that were written after that are used again."""
+    own, keep, left = Scenario.from_dict(SOME), parts.Parts.keep, iter(range(3))
+    whole = data(sweep(own, tmp_path / "whole").path)
+
+    def removing(self, *arguments):
+        if next(left, None) == 2:
+            shutil.rmtree(tmp_path / "out")
+        keep(self, *arguments)
+
+    monkeypatch.setattr(parts.Parts, "keep", removing)
+    assert re.search(
+        r"out\S*: cannot be written \(No such file or directory\)", error_of(lambda: sweep(own, tmp_path / "out"))
+    )
+    assert list((tmp_path / "out" / "played").iterdir())
+    assert data(sweep(own, tmp_path / "out").path) == whole
