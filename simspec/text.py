@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import textwrap
 import unicodedata
@@ -100,6 +101,17 @@ def clean(cell: str) -> str:
 def _steers(character: str) -> bool:
     kind = unicodedata.category(character)
     return kind[0] == "C" or kind in ("Zl", "Zp")
+
+
+def command(*words: str) -> str:
+    """A command line to paste into a shell.
+
+    Examples
+    --------
+    >>> command("simspec", "show", "my runs/first")
+    "simspec show 'my runs/first'"
+    """
+    return shlex.join(map(clean, words))
 
 
 def number(value: float | None, digits: int = 4) -> str:

@@ -119,8 +119,8 @@ def sweep(
     ----------
     scenario : Scenario, path or dict
         A scenario, the TOML file of one, or its keys.
-    output : path, optional
-        Folder; default ``results/<scenario name>``.
+    output : path or address, optional
+        Folder; default ``results/<scenario name>``.  Or e.g. ``"s3://bucket/name"`` (docs/sweeps.md).
     threads : int, optional
         Worker threads; changes no number.
     seed, windows : int, optional
@@ -171,7 +171,7 @@ def sweep(
 
 
 def read(path: str | Path) -> Dataset | Validation:
-    """Open a folder that ``simspec run`` or ``simspec validate`` wrote.
+    """Open a folder that ``simspec run`` or ``simspec validate`` wrote, or its address in an object store.
 
     Raises
     ------

@@ -36,8 +36,10 @@ def do(args: argparse.Namespace) -> int:
         from simspec.run.shards import combine
 
         dataset = combine(args.output, args.shards, Crew(many=threads), progress)
+        progress.begin("summing up", 0)
+        told = dataset.best_records() if args.json else dataset.summary()
     if args.json:
-        print_json({"folder": dataset.place, "points": dataset.best_records(), "failed": dataset.failed})
+        print_json({"folder": dataset.place, "points": told, "failed": dataset.failed})
     else:
-        print(dataset.summary())
+        print(told)
     return 2 if dataset.failed else 0

@@ -48,6 +48,8 @@ COMMANDS = (
     run, combine, replay, league, show, report, compare, phase, tokens, solve, validate, record, trace, doctor,
 )  # fmt: skip
 
+GO_ON = ("run", "combine")
+"""Commands that go on with what they kept when they are given again."""
 LONGEST_LINE = 2000
 """Characters of an error; where a name has thousands, the middle is left out."""
 
@@ -71,7 +73,8 @@ start here:
 
 words: κ (kappa) is γ, num_speculative_tokens (vLLM), speculative_num_steps (SGLang), --draft-max (llama.cpp),
 max_draft_len (TensorRT-LLM).  α (alpha) is the acceptance rate of one examined draft token, not accepted/drafted.
-Costs are in plain target steps.  Exit codes: 0 done, 1 a disagreement or difference found, 2 bad input, 130 stopped."""
+Costs are in plain target steps.  Exit codes: 0 done, 1 a disagreement or difference found, 2 bad input,
+130 stopped by Ctrl-C (143 by SIGTERM, 129 by a closed terminal)."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -156,14 +159,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SimspecError as error:
         print(_one_line(str(error)), file=sys.stderr)
     except KeyboardInterrupt:
-        kept = "; what was played is kept, the same command continues" if args.command == "run" else ""
-        print(f"simspec {args.command}: interrupted{kept}", file=sys.stderr)
-        return 130
+        kept = "; what was played is kept" if args.command in GO_ON else ""
+        with contextlib.suppress(OSError):  # a terminal that is closed
+            print(f"simspec {args.command}: {interrupts.what_stopped()}{kept}", file=sys.stderr)
+            if args.command in GO_ON:
+                print(f"go on: {interrupts.same_command()}", file=sys.stderr)
+        return interrupts.exit_code()
     except (json.JSONDecodeError, RecursionError) as error:  # in a table that anyone may have written
-        told = (
-            "what is nested too deeply" if isinstance(error, RecursionError) else f"no JSON where it is due ({error})"
-        )
-        print(_one_line(f"simspec {args.command}: a file holds {told}"), file=sys.stderr)
+        told = "is nested too deeply" if isinstance(error, RecursionError) else f"is not the JSON that is due ({error})"
+        print(_one_line(f"simspec {args.command}: what a file holds {told}"), file=sys.stderr)
     except BrokenPipeError:  # the reader of our output went away, e.g. `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -198,7 +202,7 @@ def entry() -> NoReturn:
         if sys.stdout is not None:
             sys.stdout.flush()
     except KeyboardInterrupt:  # before a command had begun
-        code = 130
+        code = interrupts.exit_code()
     except OSError as error:
         code = 2
         os.write(2, f"simspec: stdout cannot be written ({error.strerror})\n".encode())

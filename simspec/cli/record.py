@@ -8,6 +8,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
+from simspec.cli import interrupts
 from simspec.cli.common import add_json, add_quiet, positive, whole
 from simspec.cli.common import number as a_number
 
@@ -102,8 +103,9 @@ def do(args: argparse.Namespace) -> int:
             print(f"\n{_table(figures)}")
         print(f"\nnext: {following}")
     if not made.finished:
-        print(f"simspec record: interrupted; {plural(made.requests, 'finished request')} kept", file=sys.stderr)
-    return 0 if made.finished else 130
+        told = f"{interrupts.what_stopped()}; {plural(made.requests, 'finished request')} kept"
+        print(f"simspec record: {told}", file=sys.stderr)
+    return 0 if made.finished else interrupts.exit_code()
 
 
 def _table(figures: list[First]) -> str:

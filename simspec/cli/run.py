@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simspec.cli.common import add_json, add_quiet, add_threads, positive, threads_of, whole
@@ -26,7 +26,10 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         description="Run a scenario (TOML). A folder that already holds this run is shown, or continued where it "
         "stopped; more or other points are added to it; one of another seed or method is refused with what differs.",
     )
-    own.add_argument("scenario", help="the scenario file, e.g. scenarios/quickstart.toml")
+    own.add_argument(
+        "scenario", help="the scenario file, e.g. scenarios/quickstart.toml; or the folder of a run (or its address), "
+        "which is continued as it was begun",
+    )  # fmt: skip
     own.add_argument(
         "-o", "--output", default=None, metavar="FOLDER",
         help="default results/<name of the scenario>, or <name>-run where other files have that place; may be an "
@@ -96,14 +99,17 @@ def do(args: argparse.Namespace) -> int:
         from simspec.run.planning import plan
         from simspec.run.record import Recording
         from simspec.run.sweep import sweep
+        from simspec.text import command
 
         if args.record_every and not args.record:
             raise ParameterError("record_every", "--record-every needs --record N")
+        crew, most = Crew(args.executor, threads, args.scheduler), args.max_points or POINTS_LIMIT
+        scenario = _continued(args, most) or Scenario.from_toml(
+            args.scenario, args.seed, args.windows, most, args.method
+        )
         recording = Recording(args.record, args.record_every or 1) if args.record else None
         if args.shard and args.record:
             raise ParameterError("record", "--record writes rounds of a whole run; allowed: without --shard")
-        crew, most = Crew(args.executor, threads, args.scheduler), args.max_points or POINTS_LIMIT
-        scenario = Scenario.from_toml(args.scenario, args.seed, args.windows, most, args.method)
         if args.until:
             scenario = replace(scenario, stop=_stop(args.until))
         if args.dry_run:
@@ -111,16 +117,36 @@ def do(args: argparse.Namespace) -> int:
         if args.shard:
             return _play_shard(args, scenario, crew, progress, most)
         dataset = sweep(scenario, args.output, threads, progress, most, recording, crew)
-        progress.say("summing up")
-        best = dataset.best_records()
+        progress.begin("summing up", 0)
+        told = dataset.best_records() if args.json else dataset.summary()
     if args.json:
-        print_json({"folder": dataset.place, "scenario": scenario.to_dict(), "points": best,
+        print_json({"folder": dataset.place, "scenario": scenario.to_dict(), "points": told,
                     "failed": dataset.failed})  # fmt: skip
     else:
-        print(dataset.summary())
-        place = dataset.place
-        print(f"look again: simspec show {shlex.quote(place)}; in Python: simspec.read({place!r}).estimates")
+        print(told)
+        look = command("simspec", "show", dataset.place)
+        print(f"look again: {look}; in Python: simspec.read({dataset.place!r}).estimates")
     return 2 if dataset.failed else 0
+
+
+def _continued(args: argparse.Namespace, most: int) -> Scenario | None:
+    """The scenario of a folder in place of a file, and what else it was begun with in the place of absent flags."""
+    from simspec.run.address import is_remote
+    from simspec.run.dataset import read
+    from simspec.run.folder import stored_scenario
+
+    if not is_remote(args.scenario) and not Path(args.scenario).is_dir():
+        return None
+    found = read(args.scenario)
+    given = {key: getattr(args, key) for key in ("seed", "windows", "method") if getattr(args, key) is not None}
+    scenario = replace(stored_scenario(found.path, found.manifest), **given)
+    scenario.check_size(most)
+    if args.output is None:
+        args.output, args.shard = args.scenario, args.shard or found.manifest.get("shard")
+        rounds = found.manifest.get("rounds") or {}
+        if args.record is None and rounds and not rounds["complete"]:
+            args.record, args.record_every = rounds["record"], rounds["every"]
+    return scenario
 
 
 def _stop(words: list[str]) -> Stop:

@@ -24,8 +24,22 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 def do(args: argparse.Namespace) -> int:
     """Open and print."""
+    from simspec.run.progress import Progress
+
+    with Progress() as progress:
+        progress.say(f"reading {args.results}")
+        from simspec.cli.common import print_json
+
+        told = _told(args)
+    if args.json:
+        print_json(told)
+    else:
+        print(told)
+    return 0
+
+
+def _told(args: argparse.Namespace) -> Any:
     from simspec.api import read
-    from simspec.cli.common import print_json
     from simspec.model import ParameterError
     from simspec.run.dataset import Dataset
     from simspec.run.pick import where_of
@@ -34,16 +48,9 @@ def do(args: argparse.Namespace) -> int:
     if not isinstance(found, Dataset):
         if args.where:
             raise ParameterError("where", f"where: {args.results} holds verdicts; allowed: a folder of simspec run")
-        if args.json:
-            print_json(found.to_list())
-        else:
-            print(found)
-        return 0
+        return found.to_list() if args.json else str(found)
     found = found.where(**where_of(args.where)) if args.where else found
-    if args.json:
-        points = found.best_records()
-        print_json({"folder": found.place, "scenario": found.scenario.to_dict(), "points": points,
-                    "manifest": found.manifest})  # fmt: skip
-    else:
-        print(found.summary(most=None if args.all else 40))
-    return 0
+    if not args.json:
+        return found.summary(most=None if args.all else 40)
+    own = {"folder": found.place, "scenario": found.scenario.to_dict()}
+    return own | {"points": found.best_records(), "manifest": found.manifest}

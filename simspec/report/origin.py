@@ -24,7 +24,7 @@ def origin(folder: str, manifest: dict[str, Any], points: Sequence[Point]) -> st
             0, paragraph(f"{plural(len(failed), 'simulation')} failed, the others are complete: {words}", "alarm")
         )
     if not manifest.get("complete"):
-        text = "This run is not complete; run the scenario again to continue it, then make the report anew."
+        text = f"This run is not complete; continue it (simspec run {folder}), then make the report anew."
         parts.insert(0, paragraph(text, "alarm"))
     return "\n".join(part for part in parts if part)
 

@@ -118,6 +118,8 @@ def file_system(url: str) -> tuple[Any, str]:
 def _of_fsspec(url: str, scheme: str) -> tuple[Any, str]:
     import pyarrow.fs as pafs
 
+    if "?" in url:
+        raise DatasetError(f"{url}: options are for s3://, gs://, abfs:// and hdfs://; allowed for {scheme}://: none")
     try:
         from fsspec.core import url_to_fs
     except ImportError:
@@ -126,7 +128,7 @@ def _of_fsspec(url: str, scheme: str) -> tuple[Any, str]:
             "install fsspec and the package of that store"
         ) from None
     try:
-        own, root = url_to_fs(url.partition("?")[0])
+        own, root = url_to_fs(url, use_listings_cache=False)
     except (ImportError, ValueError) as error:
         raise DatasetError(f"{url}: cannot be used ({line(error)}); allowed: s3://, gs://, abfs://, file://") from None
     return pafs.PyFileSystem(pafs.FSSpecHandler(own)), root

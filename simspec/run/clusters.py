@@ -89,7 +89,7 @@ def dask(_many: int, scheduler: str | None, say: Say) -> Iterator[Workers]:
         raise ParameterError("executor", "executor = dask needs the package distributed: pip install 'simspec[dask]'") \
             from None  # fmt: skip
     say(f"asking the scheduler {scheduler}")
-    with _quiet("distributed"):  # what its log says is said here, in one line
+    with _quiet():
         try:
             client = Client(scheduler, timeout=ANSWER_SECONDS, set_as_default=False)
         except Exception as error:  # of any kind, where another service has the port
@@ -105,15 +105,20 @@ def dask(_many: int, scheduler: str | None, say: Say) -> Iterator[Workers]:
             client.close()
 
 
+_LOGS = ("distributed.client", "distributed.core", "distributed.batched", "tornado.application")
+
+
 @contextlib.contextmanager
-def _quiet(name: str) -> Iterator[None]:
-    log = logging.getLogger(name)
-    level = log.level
-    log.setLevel(logging.CRITICAL + 1)
+def _quiet() -> Iterator[None]:
+    """What Dask logs of lost connections, in dozens of lines, is said by us in one."""
+    before = {name: logging.getLogger(name).level for name in _LOGS}
+    for name in _LOGS:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        log.setLevel(level)
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ from simspec.run.rounds import read_rounds
 from simspec.run.schema import SCHEMA_VERSION, TABLES
 from simspec.run.store import MANIFEST
 from simspec.run.systems import System, systems, systems_text
-from simspec.text import clean, plural
+from simspec.text import clean, command, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,9 +93,8 @@ class Dataset:
         if not files:
             shard = self.manifest.get("shard")
             told = f"holds shard {shard} only; simspec combine FOLDER {self.place} … makes a dataset of all shards"
-            raise DatasetError(
-                f"{self.place}: {told if shard else f'holds no {name} yet; run the scenario again to continue it'}"
-            )
+            absent = f"holds no {name} yet; {command('simspec', 'run', self.place)} continues it"
+            raise DatasetError(f"{self.place}: {told if shard else absent}")
         return files
 
     def _table(self, name: str) -> pa.Table:
@@ -245,7 +244,7 @@ class Dataset:
         if self._where:
             lines[0] += f", only {', '.join(f'{key} = {value}' for key, value in self._where.items())}"
         if not self.complete:
-            lines[0] += "  (not complete; run the scenario again to continue it)"
+            lines[0] += f"  (not complete; {command('simspec', 'run', self.place)} continues it)"
         rest = [f"… and {points - most:,} more"] if most is not None and points > most else []
         lines += ["", self._best_text(most), *rest, "", *self._failures(), *self._origin()]
         lines += self._stopped() + self._recorded()
@@ -305,7 +304,7 @@ class Dataset:
         if not note:
             return []
         sample = "" if note["every"] == 1 else f", from one chunk in {note['every']:,}"
-        lack = "" if note["complete"] else " (not all yet; run again with --record)"
+        lack = "" if note["complete"] else f" (not all yet; {command('simspec', 'run', self.place)} goes on)"
         return [
             f"rounds/ holds up to {note['record']:,} single rounds of each simulation and κ{sample}{lack}: "
             "simspec.read(…).rounds(id, kappa)."
@@ -374,7 +373,7 @@ def read(path: str | Path) -> Dataset:
         from simspec.run.remote import fetched
 
         mirror = fetched(str(path))
-        return Dataset(mirror.folder, _manifest_of(mirror.folder), address=mirror.name)
+        return Dataset(mirror.folder, _manifest_of(mirror.folder, mirror.name), address=mirror.name)
     folder = Path(path)
     try:
         if not folder.exists():
@@ -383,16 +382,16 @@ def read(path: str | Path) -> Dataset:
             raise DatasetError(f"{folder}: is a file; allowed: the folder of a run, e.g. results/quickstart")
     except OSError as error:
         raise DatasetError(f"{folder}: cannot be read ({error.strerror})") from None
-    return Dataset(folder, _manifest_of(folder))
+    return Dataset(folder, _manifest_of(folder, str(folder)))
 
 
-def _manifest_of(folder: Path) -> dict[str, Any]:
-    """The manifest of a folder that has to have one we understand."""
+def _manifest_of(folder: Path, place: str) -> dict[str, Any]:
+    """The manifest of a folder that has to have one we understand; errors name the place that was asked for."""
     manifest = read_manifest(folder)
     if manifest is None:
-        raise DatasetError(f"{folder}: is not a simspec dataset (it has no {MANIFEST})")
+        raise DatasetError(f"{place}: is not a simspec dataset (it has no {MANIFEST})")
     if not isinstance(manifest.get("schema_version"), int):
-        raise DatasetError(f"{folder}: its {MANIFEST} names no schema version, so it is not a simspec dataset")
+        raise DatasetError(f"{place}: its {MANIFEST} names no schema version, so it is not a simspec dataset")
     if manifest["schema_version"] > SCHEMA_VERSION:
-        raise DatasetError(f"{folder}: was written by a newer simspec (schema {manifest['schema_version']})")
+        raise DatasetError(f"{place}: was written by a newer simspec (schema {manifest['schema_version']})")
     return manifest

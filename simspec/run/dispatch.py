@@ -84,7 +84,7 @@ def play_jobs(
     """
     played = _played(workers, _handfuls(jobs, shelf, order))
     for _, pieces in itertools.groupby(played, key=lambda piece: piece.number):
-        yield _collect(list(pieces), shelf, progress, keep_going)
+        yield _collect(pieces, shelf, progress, keep_going)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,23 +162,27 @@ def _confirmed(error: SimspecError, piece: _Piece, kind: str) -> SimspecError:
     raise SimspecError(f"executor {kind}: on a worker, though not here: {error}; {KEPT}")
 
 
+def _windows(played: Sequence[Tally]) -> int:
+    return played.rounds if isinstance(played, Folded) else sum(tally.total("n") for tally in played)
+
+
 def _collect(
-    pieces: list[_Piece], shelf: Shelf | None, progress: Progress | None, keep_going: bool
+    pieces: Iterator[_Piece], shelf: Shelf | None, progress: Progress | None, keep_going: bool
 ) -> tuple[Job, Parts]:
-    job, parts = pieces[0].job, Parts()
-    job.release()
+    """A job from its pieces, each kept and counted as it arrives: one job may take hours."""
+    parts = Parts()
     for piece in pieces:
+        job = piece.job
         if isinstance(piece.outcome, SimspecError):
             if not keep_going:
                 raise piece.outcome
             return replace(job, failure=str(piece.outcome)), {}
         for kappa, own in parted(piece.outcome).items():
             parts.setdefault(kappa, []).append((piece.work.chunks, own))
-        if piece.work.outcome:
-            continue
-        if shelf is not None:
+        new = piece.work.outcome is None
+        if new and shelf is not None:
             shelf.keep(job, piece.work.chunks, piece.outcome)
         if progress is not None and job.method == "simulate":
-            played = piece.outcome
-            progress.add(played.rounds if isinstance(played, Folded) else sum(t.total("n") for t in played))
+            (progress.add if new else progress.spare)(_windows(piece.outcome))
+    job.release()
     return job, {kappa: sorted(parts.get(kappa, []), key=lambda own: own[0].start) for kappa in job.tracks}

@@ -8,7 +8,7 @@ import os
 import re
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +102,22 @@ def scenario_of(manifest: dict[str, Any]) -> dict[str, Any]:
     """The scenario of a manifest; the oldest name no method."""
     own = manifest.get("scenario")
     return {"method": "simulate", **own} if isinstance(own, dict) else {}
+
+
+def stored_scenario(folder: Path, manifest: dict[str, Any]) -> Scenario:
+    """The scenario that a manifest tells, whole, with flags of the command line in it; its file is not needed.
+
+    Raises
+    ------
+    DatasetError
+        The folder is of another command.
+    """
+    own = scenario_of(manifest)
+    if "process" not in own:
+        raise DatasetError(
+            f"{folder}: is of another command; allowed: the folder of simspec run, e.g. results/quickstart"
+        )
+    return replace(Scenario.from_dict(own), base=manifest.get("provenance", {}).get("scenario_folder", ""))
 
 
 def check_same(folder: Path, found: dict[str, Any], asked: dict[str, Any]) -> None:

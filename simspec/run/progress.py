@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import threading
 import time
@@ -10,13 +12,18 @@ from typing import TextIO
 
 from simspec.text import clean
 
-TICK = 1.5
+FIRST, TICK = 1.0, 1.5
+"""Seconds until the first line, since the interpreter took some before, and between lines."""
+WIDTH = 80
+"""Of a terminal that does not tell."""
+START, ERASE = "\r", "\x1b[K"
 
 
 class Progress:
     """Prints what is being done to a stream from a thread of its own, also while the main thread compiles.
 
-    On a terminal one line is rewritten; elsewhere plain lines follow each other.
+    On a terminal one line is rewritten; elsewhere, and on a terminal that cannot (``TERM=dumb``), plain lines follow
+    each other.  A stream that was closed hears nothing more, and the work goes on.
 
     Parameters
     ----------
@@ -33,6 +40,7 @@ class Progress:
         self.doing = "starting"
         self._counted_since: float | None = None
         self._lock = threading.Lock()
+        self._writing = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -49,9 +57,7 @@ class Progress:
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
-            if self._is_terminal():
-                self.stream.write("\r\x1b[K")
-            self.stream.flush()
+            self._print(START + ERASE if self._is_terminal() else "")
 
     def say(self, doing: str) -> None:
         """Name the current step; printed with the next tick."""
@@ -65,7 +71,7 @@ class Progress:
     def note(self, line: str) -> None:
         """Print one line now."""
         if not self.quiet:
-            self._write(line, last=True)
+            self._print(f"{START}{ERASE}{clean(line)}\n" if self._is_terminal() else f"{clean(line)}\n")
 
     def add(self, windows: int) -> None:
         """Count finished windows."""
@@ -74,9 +80,17 @@ class Progress:
                 self._counted_since = time.monotonic()
             self.done += windows
 
+    def spare(self, windows: int) -> None:
+        """Take windows off the total that need not be played: their counts are kept."""
+        with self._lock:
+            self.total = max(0, self.total - windows)
+
     def _run(self) -> None:
-        while not self._stop.wait(TICK):
-            self._write(self.line())
+        wait = min(FIRST, TICK)
+        while not self._stop.wait(wait):
+            line = clean(self.line())
+            self._print(START + _cut(line, self._width()) + ERASE if self._is_terminal() else f"{line}\n")
+            wait = TICK
 
     def line(self) -> str:
         """The current state in one line."""
@@ -90,15 +104,38 @@ class Progress:
         return text
 
     def _is_terminal(self) -> bool:
-        return bool(getattr(self.stream, "isatty", lambda: False)())
+        return os.environ.get("TERM") != "dumb" and bool(getattr(self.stream, "isatty", lambda: False)())
 
-    def _write(self, line: str, last: bool = False) -> None:
-        line = clean(line)  # it may name a file
-        if self._is_terminal():
-            self.stream.write(f"\r\x1b[K{line}" + ("\n" if last else ""))
-        else:
-            self.stream.write(line + "\n")
-        self.stream.flush()
+    def _width(self) -> int:
+        """Columns of the terminal; a longer line would wrap, and could not be rewritten."""
+        asked = os.environ.get("COLUMNS", "")
+        if re.fullmatch(r"[1-9][0-9]{0,5}", asked):
+            return int(asked)
+        try:
+            return os.get_terminal_size(self.stream.fileno()).columns or WIDTH
+        except (OSError, ValueError, AttributeError):
+            return WIDTH
+
+    def _print(self, text: str) -> None:
+        """Whole, though several threads print; nothing more where nobody listens."""
+        with self._writing:
+            try:
+                self.stream.write(text)
+                self.stream.flush()
+            except (OSError, ValueError):  # a pipe whose reader left, a terminal that was closed
+                self.quiet = True
+                self._stop.set()
+
+
+def _cut(line: str, width: int) -> str:
+    """The beginning of a line, one column less than a terminal has: the last one would wrap on some.
+
+    Examples
+    --------
+    >>> _cut("simulating", 8), _cut("simulating", 80)
+    ('simula…', 'simulating')
+    """
+    return line if len(line) < width else line[: max(0, width - 2)] + "…"
 
 
 def _span(seconds: float) -> str:

@@ -297,6 +297,8 @@ def mirrored(place: str | Path | None, progress: Progress | None = None) -> Iter
     if not address.is_remote(place):
         yield None
         return
+    if progress is not None:
+        progress.say("asking the object store")
     mirror = Mirror(str(place), progress)
     store.make_folder(mirror.folder)
     with _named(mirror), locked(mirror.folder):

@@ -9,7 +9,7 @@ import shutil
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from simspec.run.folder import (
     own_folder,
     scenario_of,
     settle,
+    stored_scenario,
 )
 from simspec.run.manifest import read_manifest
 from simspec.run.parts import FOLDER, Parts, run_of
@@ -292,8 +293,7 @@ def _shared_scenario(manifests: dict[Path, dict[str, Any]]) -> Scenario:
         check_form(folder, manifest)
         if scenario_of(manifest) != scenario_of(known):
             raise DatasetError(f"{folder}: holds other points than {first}; allowed: shards of one scenario")
-    base = known.get("provenance", {}).get("scenario_folder", "")
-    return replace(Scenario.from_dict(scenario_of(known)), base=base)
+    return stored_scenario(first, known)
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

@@ -84,7 +84,10 @@ def sweep(
             store.make_folder(folder)
             lock = nullcontext() if mirror else locked(folder)
             with lock, (crew or Crew(many=threads)).workers(progress) as workers:
-                _complete(folder, open_folder(folder, scenario, todo), todo, workers, progress, mirror)
+                own = open_folder(folder, scenario, todo)
+                if recording is not None:  # so that the folder alone says what it was begun with
+                    own.manifest["rounds"] = {**asdict(recording), "complete": False}
+                _complete(folder, own, todo, workers, progress, mirror)
         if recording is not None:
             _record(folder, read(folder).manifest, todo, recording, threads, progress)
         if mirror is not None:
@@ -115,6 +118,8 @@ def _complete(
             kept.flush()
         raise
     except BaseException:
+        if progress is not None:
+            progress.say("stopping when the chunks that were begun end; Ctrl-C again stops at once")
         if mirror is not None:
             mirror.patience = 0.0  # who stops a run waits for no store
         kept.flush()

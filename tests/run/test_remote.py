@@ -1,5 +1,8 @@
 """A dataset in an object store: the same bytes as in a folder, whatever the store does meanwhile."""
 
+import functools
+import json
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -7,7 +10,7 @@ import pytest
 from simspec.cli.main import main
 from simspec.model import DatasetError, Scenario
 from simspec.run import dispatch, parts, planning, remote
-from simspec.run.address import checked
+from simspec.run.address import checked, local
 from simspec.run.dataset import read
 from simspec.run.parts import Parts
 from simspec.run.progress import Progress
@@ -37,15 +40,25 @@ def data(path):
     return {str(f.relative_to(path)): f.read_bytes() for f in sorted(path.rglob("part-*.parquet"))}
 
 
+@functools.cache
+def _expected(told, rows_per_part):
+    with tempfile.TemporaryDirectory() as folder:
+        return data(sweep(Scenario.from_dict(json.loads(told)), Path(folder) / "local").path)
+
+
+def expected(own):
+    """The tables of a run in a folder."""
+    return _expected(json.dumps(own if isinstance(own, dict) else own.to_dict()), planning.ROWS_PER_PART)
+
+
 @pytest.fixture
 def url(tmp_path):
     return f"file://{tmp_path}/far/away"
 
 
 def test_the_same_bytes_there(url, tmp_path):
-    local = sweep(Scenario.from_dict(TABLE), tmp_path / "local")
     there = sweep(Scenario.from_dict(TABLE), url)
-    assert data(tmp_path / "far/away") == data(local.path)
+    assert data(tmp_path / "far/away") == expected(TABLE)
     assert not list((tmp_path / "far/away").glob("played/*"))
     assert f"in {url}" in there.summary()
 
@@ -66,7 +79,7 @@ def test_another_machine_reads_it_and_goes_on(url, tmp_path, monkeypatch):
     assert len(data(tmp_path / "far/away")) >= 4 or list((tmp_path / "far/away").glob("played/*"))
     assert not read(url).complete
     sweep(Scenario.from_dict(TABLE), url)
-    assert data(tmp_path / "far/away") == data(sweep(Scenario.from_dict(TABLE), tmp_path / "local").path)
+    assert data(tmp_path / "far/away") == expected(TABLE)
     monkeypatch.setattr(remote, "home", lambda: tmp_path / "third")
     assert len(read(url).estimates) == 9
 
@@ -107,7 +120,7 @@ def test_a_store_that_fails_now_and_then(url, tmp_path, monkeypatch):
     monkeypatch.setattr(Mirror, "_put", broken)
     heard = Heard()
     sweep(Scenario.from_dict(TABLE), url, progress=heard)
-    assert data(tmp_path / "far/away") == data(sweep(Scenario.from_dict(TABLE), tmp_path / "local").path)
+    assert data(tmp_path / "far/away") == expected(TABLE)
     told = [line for line in heard.lines if "does not answer" in line]
     assert told
     assert "secret" not in "".join(told)
@@ -160,7 +173,7 @@ def test_a_store_that_fails_for_good_loses_nothing(after, flush, url, tmp_path, 
     assert before
     assert not before & set(plays)
     assert len(before | set(plays)) == 6
-    assert data(tmp_path / "far/away") == data(sweep(Scenario.from_dict(TABLE), tmp_path / "local").path)
+    assert data(tmp_path / "far/away") == expected(TABLE)
 
 
 def test_a_store_that_cannot_be_written_is_known_before_anything_is_played(url, monkeypatch, plays):
@@ -199,8 +212,10 @@ def test_a_full_disk_here_is_no_fault_of_the_store(url, tmp_path, monkeypatch):
         read(url)
 
 
-@pytest.mark.parametrize("how", ["cut", "changed", "gone"])
-@pytest.mark.parametrize("table", ["estimates", "chunks", "tallies"])
+@pytest.mark.parametrize(
+    ("how", "table"),
+    [("cut", "estimates"), ("changed", "chunks"), ("gone", "counts"), ("changed", "tallies"), ("gone", "tallies")],
+)
 def test_what_is_damaged_there_is_noticed_and_made_again(how, table, url, tmp_path, monkeypatch):
     whole = data(sweep(Scenario.from_dict(TABLE), url).path)
     victim = tmp_path / "far/away" / table / "part-000001.parquet"
@@ -243,7 +258,7 @@ def test_kept_counts_that_are_damaged_there_are_played_again_and_removed(url, tm
     sweep(Scenario.from_dict(TABLE), url, progress=heard)
     assert f"played/{kept[0].name}: damaged there" in "".join(heard.lines)
     assert not list((tmp_path / "far/away/played").glob("*"))
-    assert data(tmp_path / "far/away") == data(sweep(Scenario.from_dict(TABLE), tmp_path / "local").path)
+    assert data(tmp_path / "far/away") == expected(TABLE)
 
 
 def meanwhile(monkeypatch, owner, name, do):
@@ -282,7 +297,7 @@ def test_two_machines_at_one_address(owner, name, seed, url, tmp_path, monkeypat
         winner = other
     assert len(said) == 1
     assert "another run" in said[0]
-    assert data(tmp_path / "far/away") == data(sweep(winner, tmp_path / "local").path)
+    assert data(tmp_path / "far/away") == expected(winner)
 
 
 def test_two_runs_of_this_machine_at_one_address(url, monkeypatch):
@@ -309,7 +324,7 @@ def test_other_points_from_another_machine_leave_no_old_parts(url, tmp_path, mon
     sweep(Scenario.from_dict(fewer), url)
     monkeypatch.setattr(remote, "home", lambda: tmp_path / "cache")
     assert len(read(url).estimates) == 3
-    assert data(tmp_path / "far/away") == data(sweep(Scenario.from_dict(fewer), tmp_path / "local").path)
+    assert data(tmp_path / "far/away") == expected(fewer)
 
 
 def test_shards_in_a_store(url, tmp_path, monkeypatch):
@@ -324,7 +339,7 @@ def test_shards_in_a_store(url, tmp_path, monkeypatch):
         combine(url, [f"{url}-3"])
     found = combine(url, [f"{url}-1", f"{url}-2"])
     assert found.place == url
-    assert data(tmp_path / "far/away") == data(sweep(own, tmp_path / "local").path)
+    assert data(tmp_path / "far/away") == expected(own)
 
 
 def test_a_manifest_there_that_is_none(url, tmp_path):
@@ -377,6 +392,30 @@ def test_an_address_holds_no_secret(url, tmp_path, monkeypatch, capsys):
 def test_whoever_names_an_account_names_no_secret():
     for url in ("abfs://box@account.dfs.core.windows.net/name", "gs://anonymous@bucket/name", "s3://bucket/a@b"):
         assert checked(url) == url
+
+
+def test_who_stops_a_run_waits_for_no_store(url, monkeypatch):
+    """Ctrl-C while the store is away: the counts are kept here at once."""
+    mend, keep = failing(monkeypatch, 1), Parts.keep
+    monkeypatch.setattr(remote, "PATIENCE", 1e9)
+    monkeypatch.setattr(parts, "FLUSH_SECONDS", 1e9)
+    monkeypatch.setattr(remote.time, "sleep", lambda _: pytest.fail("waits"))
+
+    def stop(self, *own):
+        keep(self, *own)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Parts, "keep", stop)
+    with pytest.raises(DatasetError, match="what was played is kept"):
+        sweep(Scenario.from_dict(TABLE), url, threads=1)
+    mend()
+    assert list(Mirror(url).folder.glob("played/*"))
+
+
+def test_where_a_folder_is_needed_an_address_makes_none():
+    assert local("results/x") == Path("results/x")
+    with pytest.raises(DatasetError, match="s3://bucket/x: is an address; allowed here: a folder"):
+        local("s3://bucket/x")
 
 
 def test_a_scheme_that_nobody_knows():
