@@ -71,8 +71,8 @@ def open_folder(folder: Path, scenario: Scenario, todo: Plan) -> Opened:
     found = read_manifest(folder) if folder.is_dir() else None
     fresh = _fresh(scenario, todo)
     if found is None:
-        own = parts.FOLDER  # counts say themselves of which run they are
-        if folder.is_dir() and any(entry.name[0] != "." and entry.name != own for entry in folder.iterdir()):
+        kept = parts.FOLDER  # counts say themselves of which run they are
+        if folder.is_dir() and any(entry.name[0] != "." and entry.name != kept for entry in folder.iterdir()):
             raise DatasetError(f"{folder}: holds other files; allowed: a new or empty folder (-o FOLDER)")
         return Opened(fresh, True, False)
     check_same(folder, found, fresh)
@@ -126,8 +126,8 @@ def check_same(folder: Path, found: dict[str, Any], asked: dict[str, Any]) -> No
     for key in _IDENTITY:
         there, wanted = found.get(key, scenario_of(found).get(key)), asked.get(key, scenario_of(asked).get(key))
         if key == "traces":
-            known = there if isinstance(there, dict) else {}
-            pairs += [(f"traces.{name}", known[name], wanted[name]) for name in sorted(known.keys() & wanted.keys())]
+            known, new = (own if isinstance(own, dict) else {} for own in (there, wanted))
+            pairs += [(f"traces.{name}", known[name], new[name]) for name in sorted(known.keys() & new.keys())]
         else:
             pairs.append((key, there, wanted))
     differs = [f"{key} ({_brief(old)} there, {_brief(new)} asked for)" for key, old, new in pairs if old != new]
