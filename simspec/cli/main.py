@@ -134,11 +134,28 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _without_secrets(words: Sequence[str]) -> bool:
+    """Whether no address holds a password, which any message, and a manifest, would repeat; else that is said."""
+    for word in words:
+        if "://" in word:
+            from simspec.model.errors import DatasetError
+            from simspec.run.address import refuse_secrets
+
+            try:
+                refuse_secrets(word.partition("=")[2] if word.startswith("-") else word)
+            except DatasetError as error:
+                print(f"simspec: {error}", file=sys.stderr)
+                return False
+    return True
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that knows no κ still gets the answer
+    if not _without_secrets(sys.argv[1:] if arguments is None else arguments):
+        return 2
     args = parser().parse_args(arguments)
     warnings.filterwarnings("ignore", category=RuntimeWarning, module="numpy|simspec.theory|simspec.stats")
     if args.version:

@@ -69,7 +69,7 @@ class Simulation:
         """
         return TABLES.get((self.made_of, kappa), lambda: self._make_rounds(kappa))
 
-    @functools.cached_property
+    @property
     def made_of(self) -> Hashable:
         """What its rounds depend on: the parameters of scheme and process, and the classes, which say how."""
         return type(self.scheme), _canonical(self.scheme), type(self.process), self.process_id
@@ -162,7 +162,7 @@ class Simulation:
         said = f',"serving":{serving}' if serving != "{}" else ""
         return sha256(f'{{"policy":{rest[0]},"process":{process},"scheme":{rest[1]}{said}}}'.encode()).hexdigest()
 
-    @functools.cached_property
+    @property
     def process_id(self) -> str:
         """SHA-256 of the canonical JSON of the process alone: what its stream of random words is keyed by."""
         return sha256(self._process.encode()).hexdigest()

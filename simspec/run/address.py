@@ -22,6 +22,7 @@ _ACCOUNT = re.compile(r"[A-Za-z0-9$._-]+@[A-Za-z0-9._-]+(:[0-9]+)?(/[^@]*)?", re
 _HOST = re.compile(r"[^:@]*(:[0-9]+)?(/.*)?", re.DOTALL)
 _KEYED = ("s3", "s3a")
 """Where a name before ``@`` is a key."""
+_SECRET = re.compile(r"key|secret|token|passw|sig|sas|cred|auth", re.IGNORECASE)
 _HOPELESS = re.compile(
     r"ACCESS_DENIED|NO_SUCH_BUCKET|[Bb]ucket '[^']*' not found|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT_MATCH|NOT_FOUND|"
     r"ExpiredToken|EXPIRED_TOKEN|InvalidAccessKeyId|InvalidBucketName|OAuth2 access token|PERMISSION_DENIED|"
@@ -63,24 +64,42 @@ def checked(url: str) -> str:
     found = _URL.fullmatch(url.strip())
     if found is None:
         raise DatasetError(f"{clean(url)[:60]}: is no address; allowed: e.g. s3://bucket/name")
+    refuse_secrets(url)
+    scheme, body, query = found[1].lower(), found[2].rstrip("/"), found[3] or ""
+    if not body:
+        raise DatasetError(f"{scheme}://: names no place; allowed: e.g. {scheme}://bucket/name")
+    unknown = _keys(query) - OPTIONS
+    if unknown:
+        raise DatasetError(
+            f"{scheme}://{clean(body)}: unknown option {clean(min(unknown))[:40]!r}; allowed: "
+            f"{', '.join(sorted(OPTIONS))}"
+        )
+    return clean(f"{scheme}://{body}" + (f"?{query}" if query else ""))
+
+
+def refuse_secrets(word: str) -> None:
+    """Raise `DatasetError` if a word is an address that names a user, password or key; it is not shown.
+
+    Examples
+    --------
+    >>> refuse_secrets("results/quickstart")
+    """
+    found = _URL.fullmatch(word.strip())
+    if found is None:
+        return
     scheme, body, query = found[1].lower(), found[2], found[3] or ""
     named = _ACCOUNT.fullmatch(body) and scheme.rpartition(":")[2] not in _KEYED
-    if not (named or _HOST.fullmatch(body)) or "@" in query:
+    telling = any(_SECRET.search(key) for key in _keys(query) - OPTIONS)
+    if not (named or _HOST.fullmatch(body)) or "@" in query or telling:
         raise DatasetError(
             f"{scheme}://…: an address holds no user, password or key; allowed: {scheme}://bucket/name; credentials "
             "are taken from where the tools of the store look for them (environment, configuration files, role of the "
             "machine)"
         )
-    body = body.rstrip("/")
-    if not body:
-        raise DatasetError(f"{scheme}://: names no place; allowed: e.g. {scheme}://bucket/name")
-    unknown = {part.partition("=")[0] for part in query.split("&") if part} - OPTIONS
-    if unknown:
-        raise DatasetError(
-            f"{scheme}://{clean(body)}: unknown option {clean(min(unknown))[:40]!r}; allowed: "
-            f"{', '.join(sorted(OPTIONS))}; keys and tokens only where the tools of the store look for them"
-        )
-    return clean(f"{scheme}://{body}" + (f"?{query}" if query else ""))
+
+
+def _keys(query: str) -> set[str]:
+    return {part.partition("=")[0] for part in query.split("&") if part}
 
 
 def local(place: str | Path) -> Path:

@@ -110,7 +110,7 @@ class Job:
 
     def release(self) -> None:
         """Give up what is only needed while it is played: it may be larger than what comes of it."""
-        self._scheme_forms.clear()
+        vars(self).pop("_scheme_forms", None)
 
     @functools.cached_property
     def _scheme_forms(self) -> dict[int, SchemeForm]:

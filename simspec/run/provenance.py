@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import os
 import platform
@@ -12,12 +13,18 @@ from typing import Any
 LIBRARIES = ("numpy", "numba", "llvmlite", "pandas", "pyarrow", "scipy", "pydantic")
 
 
+@functools.cache
+def _versions() -> dict[str, str]:
+    """Read once: reading them takes as long as a small run."""
+    return {name: importlib.metadata.version(name) for name in LIBRARIES}
+
+
 def provenance() -> dict[str, Any]:
     """Versions, machine and command of this process."""
     return {
         "simspec": importlib.metadata.version("simspec"),
         "python": platform.python_version(),
-        "libraries": {name: importlib.metadata.version(name) for name in LIBRARIES},
+        "libraries": dict(_versions()),
         "machine": platform.machine(),
         "system": platform.platform(),
         "processors": os.cpu_count(),

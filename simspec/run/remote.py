@@ -282,7 +282,10 @@ def home() -> Path:
     """Where mirrors are kept: beside the compiled kernels."""
     from simspec.kernels.shelf import cache_home
 
-    return cache_home() / "mirrors"
+    try:
+        return cache_home() / "mirrors"
+    except RuntimeError:  # a user without a home folder
+        raise DatasetError("an address needs a folder to work in; set SIMSPEC_CACHE_DIR to one") from None
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ import pytest
 
 from simspec.kernels.tally import Folded
 from simspec.model import DatasetError, Scenario
-from simspec.run import dispatch, engine, folder, parts
+from simspec.run import count_files, dispatch, engine, folder, parts, store
 from simspec.run.dispatch import play_jobs
 from simspec.run.engine import merge
 from simspec.run.executors import threads_only
@@ -45,6 +45,8 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr(dispatch, "PIECE_WINDOWS", 2**19)
     monkeypatch.setattr(parts, "FLUSH_SECONDS", 0.0)
     monkeypatch.setattr(parts, "FLUSH_SHARE", 0.0)
+    for module in (store, count_files):  # nobody pulls the plug here, and a disk takes its time
+        monkeypatch.setattr(module, "sync", lambda path: None)
 
 
 @pytest.fixture

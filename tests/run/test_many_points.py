@@ -1,6 +1,8 @@
 """Do many points stay cheap?  Few files, few rows in memory, and work that grows with points and no faster."""
 
+import gc
 import sys
+import time
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -19,6 +21,7 @@ from simspec.run.engine import play
 from simspec.run.parts import Parts, run_of
 from simspec.run.planning import plan
 from simspec.run.played import arrays_in, played_of
+from simspec.run.store import PartWriter
 from simspec.run.sweep import sweep
 from simspec.run.tables import Block, estimate_table, portions
 
@@ -177,10 +180,41 @@ def test_tables_are_kept_up_to_a_bound(tmp_path):
     """Forms of more jobs than there is room for: no job holds its own when it is done."""
     todo = plan(of_trees())
     for job, _ in run_jobs(todo.jobs, 1):
-        assert not job._scheme_forms
+        assert "_scheme_forms" not in vars(job)
     lately = Lately(10**4, form_bytes)
     for job in todo.jobs:
         for kappa in job.kappas:
             lately.get((job.simulation.id, kappa), lambda job=job, kappa=kappa: job.scheme_form(kappa))
             assert sum(map(form_bytes, lately._things.values())) == lately._filled <= 10**4
     assert lately._things
+
+
+@pytest.mark.deep
+def test_a_hundred_thousand_points(tmp_path):
+    """Planned within 10 s and read within 2 s of a processor; at most 64 files at any time; memory does not grow.
+
+    Seconds are of the processor; the time to read is that of the second reading, since the first imports pandas.
+    """
+    began = time.process_time()
+    own = scenario(100_000, costs=1)
+    assert plan(own).points == 100_000
+    assert time.process_time() - began < 10.0
+    grown, most = [], 0
+    price = PartWriter.price
+
+    def watched(self, blocks):
+        nonlocal most
+        price(self, blocks)
+        grown.append(len(gc.get_objects()))
+        most = max(most, sum(path.is_file() for path in tmp_path.rglob("*")))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PartWriter, "price", watched)
+        sweep(own, tmp_path)
+    assert most <= 64
+    assert sum(path.is_file() for path in tmp_path.rglob("*")) <= 64
+    assert max(grown[3:]) < 1.1 * grown[2], grown
+    assert len(read(tmp_path).estimates) == 200_000
+    began = time.process_time()
+    assert len(read(tmp_path).estimates) == 200_000
+    assert time.process_time() - began < 2.0

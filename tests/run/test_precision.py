@@ -113,6 +113,53 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path, monkeypatch, played):
     assert set(played[every:]) == set(played[:every])
 
 
+def test_every_cost_and_every_kappa_has_to_be_known(tmp_path):
+    """The cheaper drafts come last, and have the wider intervals; so have the longer ones."""
+    alone = sweep(scenario({"speedup": 0.05}, process=ONE, cost={"c_d": 0.3}, kappa=[2]), tmp_path / "alone").estimates
+    found = sweep(scenario({"speedup": 0.05}, process=ONE, cost={"c_d": [0.3, 0.02]}, kappa=[2, 6]), tmp_path / "out")
+    half = (found.estimates["speedup_high"] - found.estimates["speedup_low"]) / 2
+    assert (half <= 0.05).all()
+    assert found.estimates["looks"].min() > alone["looks"].max()
+    earlier = next(plan(found.scenario).jobs).at_look(found.estimates["looks"].min() - 1)
+    block = Block(earlier, engine.play(earlier, range(earlier.prefix)), list(found.scenario.costs()), 0.95)
+    rows = estimate_table([block]).to_pandas()
+    open_rows = (rows["speedup_high"] - rows["speedup_low"]) / 2 > 0.05
+    assert set(rows[open_rows]["c_d"]) == {0.02}
+
+
+def test_what_is_left_of_a_budget_goes_to_one_that_needs_less(tmp_path):
+    """Three κ take three times what a policy takes; after the first look there is enough for the policy."""
+    unit = 2 * 64 * 16
+    policies = {"policy": [{"type": "fixed"}, {"type": "heuristic"}], "process": ONE}
+    found = sweep(scenario({"speedup": 1e-6, "budget": 5 * unit}, **policies), tmp_path / "out").estimates
+    assert {own: set(rows["looks"]) for own, rows in found.groupby("policy", observed=True)} == {
+        "fixed": {1}, "heuristic": {2},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("process", [CHAIN, {"type": "iid", "alpha": 0.7}], ids=lambda own: own["type"])
+def test_a_fixed_budget_that_was_broken_off_becomes_one_that_stops(process, tmp_path, monkeypatch):
+    """Its pieces go over looks; these are not used then, and nothing else differs."""
+    monkeypatch.setattr(parts, "FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(parts, "FLUSH_SHARE", 0.0)
+    keep = Parts.keep
+
+    def stopped(self, *own):
+        keep(self, *own)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Parts, "keep", stopped)
+    monkeypatch.setattr(engine, "PIECE_WINDOWS", 3 * 3 * 2**10)  # three chunks of three κ
+    monkeypatch.setattr(engine, "FRESH_PIECE_WINDOWS", 3 * 2**10)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(scenario(None, process=process, windows=8192), tmp_path / "out", threads=1)
+    assert list((tmp_path / "out" / "played").glob("*.parquet"))
+    monkeypatch.setattr(Parts, "keep", keep)
+    asked = scenario({"speedup": 0.05}, process=process)
+    fresh = sweep(asked, tmp_path / "fresh")
+    assert data(sweep(asked, tmp_path / "out").path) == data(fresh.path)
+
+
 def test_a_narrower_target_goes_on_and_a_wider_one_plays_nothing(tmp_path, played):
     sweep(scenario({"speedup": 0.06}), tmp_path / "out")
     first = len(played)
@@ -299,6 +346,7 @@ def test_two_equal_draft_lengths_end_by_the_share_or_at_the_cap(tmp_path):
     assert (share.estimates["looks"] < 6).all()
     cap = sweep(scenario({"best_kappa": 0.0}, **nothing), tmp_path / "cap")
     assert (cap.estimates["rounds"] >= 100_000).all()
+    assert (cap.estimates["looks"] == len(looks(next(plan(cap.scenario).jobs).layout.chunks))).all()
     assert "0 of 1 simulation known so well" in cap.summary()
 
 

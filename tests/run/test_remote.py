@@ -381,7 +381,8 @@ def test_an_address_holds_no_secret(url, tmp_path, monkeypatch, capsys):
         'name = "far"\nwindows = 1000\nkappa = [2]\n[process]\ntype = "iid"\nalpha = 0.7\n'
     )
     for words in (["run", "s.toml", "-o", url, "--json"], ["run", "s.toml", "--shard", "1/2", "-o", url], ["show", url],
-                  ["combine", url, url], ["replay", url], ["compare", url, url]):  # fmt: skip
+                  ["combine", url, url], ["replay", url], ["compare", url, url],
+                  ["report", "x", f"--output={url}"], ["fit", url], ["run", url]):  # fmt: skip
         assert main(words) == 2
         said = "".join(capsys.readouterr())
         assert SECRET not in said

@@ -4,7 +4,7 @@ import pytest
 
 from simspec.cli.main import main
 from simspec.model import DatasetError, ParameterError, Scenario
-from simspec.run import dispatch, engine, layout, shards
+from simspec.run import count_files, dispatch, engine, layout, shards, store
 from simspec.run.dataset import read
 from simspec.run.parts import Parts
 from simspec.run.shards import Shard, combine, play_shard
@@ -28,6 +28,8 @@ def small_pieces(monkeypatch):
     """Several pieces per job, so that there is something to share."""
     monkeypatch.setattr(engine, "PIECE_WINDOWS", 2**18)
     monkeypatch.setattr(engine, "FRESH_PIECE_WINDOWS", 2**17)
+    for module in (store, count_files):  # nobody pulls the plug here, and a disk takes its time
+        monkeypatch.setattr(module, "sync", lambda path: None)
 
 
 @pytest.fixture
