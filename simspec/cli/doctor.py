@@ -23,14 +23,19 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 def do(args: argparse.Namespace) -> int:
     """Look and say."""
-    from simspec.cli.common import print_json
-    from simspec.run.doctor import examine
+    from simspec.run.progress import Progress
 
     found = []
-    for finding in examine(args.results):
-        found.append(finding)
-        if not args.json:
-            print(finding, flush=True)
+    with Progress() as progress:
+        progress.say("examining (a new installation compiles its kernels, once)")
+        from simspec.cli.common import print_json
+        from simspec.run.doctor import examine
+
+        for finding in examine(args.results):
+            found.append(finding)
+            if not args.json:
+                progress.clear()
+                print(finding, flush=True)
     if args.json:
         print_json([{"what": own.what, "says": own.says, "sound": own.sound} for own in found])
     return 0 if all(own.sound for own in found) else 1

@@ -68,6 +68,11 @@ class Progress:
         with self._lock:
             self.doing, self.total, self.done, self._counted_since = doing, total, 0, None
 
+    def clear(self) -> None:
+        """Take the line off a terminal, before something is printed where it stands."""
+        if not self.quiet and self._is_terminal():
+            self._print(START + ERASE)
+
     def note(self, line: str) -> None:
         """Print one line now."""
         if not self.quiet:

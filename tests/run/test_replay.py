@@ -1,6 +1,9 @@
 """A stored run comes out again, and what does not is named; an installation that is not sound says so."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -13,6 +16,7 @@ from simspec.run.columns import column
 from simspec.run.replay import replay
 from simspec.run.sweep import sweep
 
+ROOT = Path(__file__).parents[2]
 TABLE = {
     "name": "again",
     "windows": 600_000,
@@ -151,3 +155,12 @@ def test_what_is_not_sound_is_said(wrong, tmp_path, capsys, monkeypatch):
         monkeypatch.setattr(doctor.tempfile, "TemporaryDirectory", shut)
     assert main(["doctor", "--results", str(place)]) == 1
     assert capsys.readouterr().out.count("BAD") == 1
+
+
+def test_what_doctor_finds_does_not_hang_on_assertions(tmp_path):
+    """python -O drops assert statements."""
+    words = "from simspec.run import doctor; own = doctor.KNOWN; one = own['a policy']; "
+    words += "own['a policy'] = (*one[:3], one[3] + 1)"
+    call = f"{words}; print([f.what for f in doctor.examine({str(tmp_path)!r}) if not f.sound])"
+    done = subprocess.run([sys.executable, "-O", "-c", call], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "['random words, a policy']"
