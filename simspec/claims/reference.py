@@ -24,7 +24,7 @@ from simspec.claims.witness import FALSE_EVIDENCE, shown_line
 from simspec.kernels.words import STREAM_VERSION
 from simspec.model import DatasetError
 from simspec.run import store
-from simspec.run.dataset import read_manifest
+from simspec.run.manifest import read_manifest
 from simspec.run.progress import Progress
 from simspec.text import number
 

@@ -31,8 +31,9 @@ from simspec.model import Cost, DatasetError, Scenario, Simulation
 from simspec.model.identity import canonical_json
 from simspec.run import store
 from simspec.run.address import local
-from simspec.run.dataset import Dataset, read_manifest
+from simspec.run.dataset import Dataset
 from simspec.run.engine import Job, warm
+from simspec.run.manifest import read_manifest
 from simspec.run.progress import Progress
 from simspec.run.provenance import provenance
 from simspec.run.schema import SCHEMA_VERSION

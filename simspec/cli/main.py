@@ -7,6 +7,7 @@ import contextlib
 import gc
 import io
 import itertools
+import json
 import os
 import re
 import sys
@@ -181,6 +182,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if args.command in GO_ON:
                 print(f"go on: {interrupts.same_command()}", file=sys.stderr)
         return interrupts.exit_code()
+    except (json.JSONDecodeError, RecursionError) as error:  # in a table that anyone may have written
+        told = "is nested too deeply" if isinstance(error, RecursionError) else f"is not the JSON that is due ({error})"
+        print(_one_line(f"simspec {args.command}: what a file holds {told}"), file=sys.stderr)
     except BrokenPipeError:  # the reader of our output went away, e.g. `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -17,6 +17,7 @@ from simspec.model.serving import Serving
 from simspec.run.address import is_remote
 from simspec.run.best_table import PRICES, best_table
 from simspec.run.columns import column, rows_of, values
+from simspec.run.manifest import read_manifest
 from simspec.run.pick import picked
 from simspec.run.rounds import read_rounds
 from simspec.run.schema import SCHEMA_VERSION, TABLES
@@ -247,7 +248,7 @@ class Dataset:
         rest = [f"… and {points - most:,} more"] if most is not None and points > most else []
         lines += ["", self._best_text(most), *rest, "", *self._failures(), *self._origin()]
         lines += self._stopped() + self._recorded()
-        return "\n".join(lines)
+        return "\n".join(map(clean, "\n".join(lines).split("\n")))  # names in tables are whatever stands there
 
     def _best_text(self, most: int | None) -> str:
         kinds = self._kinds()
@@ -316,8 +317,10 @@ class Dataset:
         facts |= {"stream": self.manifest.get("stream_version"), "numpy": made.get("libraries", {}).get("numpy", "?")}
         return [
             *_ORIGINS[own.method].format(**facts).splitlines(),
-            f"made {made.get('finished', made.get('started', '?'))} by simspec {made.get('simspec', '?')} "
-            f"in {made.get('seconds', '?')} s.",
+            clean(
+                f"made {made.get('finished', made.get('started', '?'))} by simspec {made.get('simspec', '?')} "
+                f"in {made.get('seconds', '?')} s."
+            ),
         ]
 
 
@@ -392,17 +395,3 @@ def _manifest_of(folder: Path, place: str) -> dict[str, Any]:
     if manifest["schema_version"] > SCHEMA_VERSION:
         raise DatasetError(f"{place}: was written by a newer simspec (schema {manifest['schema_version']})")
     return manifest
-
-
-def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """The manifest of a folder; None if there is none."""
-    path = folder / MANIFEST
-    if not path.is_file():
-        return None
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DatasetError(f"{path}: cannot be read ({error})") from None
-    if not isinstance(value, dict):
-        raise DatasetError(f"{path}: is not a manifest")
-    return value

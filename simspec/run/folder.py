@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import socket
@@ -16,13 +17,14 @@ from simspec.model import DatasetError, Scenario, Trace
 from simspec.model.trace import content_hash
 from simspec.run import parts, store
 from simspec.run.count_files import NAME_DIGITS
-from simspec.run.dataset import read_manifest
+from simspec.run.manifest import read_manifest
 from simspec.run.planning import Plan
 from simspec.run.provenance import provenance
 from simspec.run.schema import SCHEMA_VERSION
 from simspec.text import clean
 
 LOCK = ".lock"
+NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS}
 _PART = re.compile(rf"({'|'.join(store.SCHEMAS)})/part-[0-9]{{6}}\.parquet", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _IDENTITY = ("schema_version", "stream_version", "name", "seed", "method", "traces")
@@ -69,7 +71,8 @@ def open_folder(folder: Path, scenario: Scenario, todo: Plan) -> Opened:
     found = read_manifest(folder) if folder.is_dir() else None
     fresh = _fresh(scenario, todo)
     if found is None:
-        if folder.is_dir() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
+        kept = parts.FOLDER  # counts say themselves of which run they are
+        if folder.is_dir() and any(entry.name[0] != "." and entry.name != kept for entry in folder.iterdir()):
             raise DatasetError(f"{folder}: holds other files; allowed: a new or empty folder (-o FOLDER)")
         return Opened(fresh, True, False)
     check_same(folder, found, fresh)
@@ -121,10 +124,10 @@ def check_same(folder: Path, found: dict[str, Any], asked: dict[str, Any]) -> No
     """Raise `DatasetError` unless counts of one run can stand beside those of another."""
     pairs = []
     for key in _IDENTITY:
-        there, wanted = found.get(key, scenario_of(found).get(key)), asked.get(key, asked["scenario"].get(key))
+        there, wanted = found.get(key, scenario_of(found).get(key)), asked.get(key, scenario_of(asked).get(key))
         if key == "traces":
-            known = there if isinstance(there, dict) else {}
-            pairs += [(f"traces.{name}", known[name], wanted[name]) for name in sorted(known.keys() & wanted.keys())]
+            known, new = (own if isinstance(own, dict) else {} for own in (there, wanted))
+            pairs += [(f"traces.{name}", known[name], new[name]) for name in sorted(known.keys() & new.keys())]
         else:
             pairs.append((key, there, wanted))
     differs = [f"{key} ({_brief(old)} there, {_brief(new)} asked for)" for key, old, new in pairs if old != new]
@@ -198,7 +201,8 @@ def settle(folder: Path, own: Opened) -> list[Path]:
     for table in store.SCHEMAS:
         for path in (folder / table).glob("part-*.parquet"):
             if store.entry(path, folder) not in files:
-                path.unlink()
+                with store.cannot_write(path):
+                    path.unlink()
     return counts if own.same else []
 
 
@@ -233,6 +237,13 @@ def locked(folder: Path) -> Iterator[None]:
                 f"{folder}: another run is at work here ({handle.read(100).strip() or 'just begun'}); "
                 "allowed: wait until it ends, or another folder with -o"
             ) from None
+        except OSError as error:
+            if error.errno in NO_LOCKS:
+                raise DatasetError(
+                    f"{folder}: its file system has no locks ({error.strerror}), so that two runs could work here "
+                    "at once; allowed: a folder on another one, e.g. of this machine"
+                ) from None
+            raise
         handle.truncate(0)
         handle.write(f"process {os.getpid()} on {socket.gethostname()}")
         handle.flush()

@@ -210,7 +210,7 @@ def _note(path: Path) -> str:
         note = json.loads(found) if found else {}
         own = note.get("scenario", note)  # a finished table tells its whole scenario
         return _run(own["seed"], own["method"], note["stream_version"])
-    except (AttributeError, KeyError, TypeError):
+    except (AttributeError, KeyError, RecursionError, TypeError):
         return ""
     except (OSError, ValueError) as error:
         raise DatasetError(f"{path}: holds no counts of simspec ({error}); remove it to go on") from None

@@ -18,7 +18,7 @@ from simspec.model import DatasetError, ParameterError, Scenario
 from simspec.model.scenario import POINTS_LIMIT
 from simspec.run import store
 from simspec.run.count_files import NAME_DIGITS
-from simspec.run.dataset import Dataset, read_manifest
+from simspec.run.dataset import Dataset
 from simspec.run.dispatch import Work, play_jobs
 from simspec.run.engine import Job, warm
 from simspec.run.executors import Crew, threads_only
@@ -34,6 +34,7 @@ from simspec.run.folder import (
     settle,
     stored_scenario,
 )
+from simspec.run.manifest import read_manifest
 from simspec.run.parts import FOLDER, Parts, run_of
 from simspec.run.planning import Plan, plan, windows_of
 from simspec.run.precision import decide

@@ -98,7 +98,8 @@ class System:
         scheme, process = self.scheme, process_of(self.row)
         told = [] if self.lossless else [why_lossy(self.row)]
         if scheme is None:
-            told.append(f'type = "{self.row.get("scheme")}" is not known here; its numbers are shown as stored: the '
+            named = clean(str(self.row.get("scheme")))
+            told.append(f'type = "{named}" is not known here; its numbers are shown as stored: the '
                         "package that registers it is not installed or not imported")  # fmt: skip
         told += [f"no exact value: {self.no_exact}"] if self.no_exact else []
         if scheme is not None and process is not None:

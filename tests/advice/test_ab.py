@@ -430,3 +430,11 @@ def test_lines_of_a_steady_log_are_the_repeats_of_its_speed(tmp_path):
     other = simspec.ab(files[0], files[2])
     assert not any("tok/s" in own.quantity for own in other.rows)
     assert any("A ran 4 and B 16 requests at once" in note for note in other.notes)
+
+
+def test_a_summary_without_rounds_is_refused_in_one_line(tmp_path, capsys):
+    """gpt-fast prints shares and no number of rounds: nothing can be tested."""
+    file = tmp_path / "summary.log"
+    file.write_text("Acceptance probs: [0.425, 0.225, 0.15, 0.2]\nMean Accepted: 1.125\nAverage tokens/sec: 103.30\n")
+    assert cli(["ab", str(file)]) == 2
+    assert "nothing can be tested without rounds" in capsys.readouterr().err

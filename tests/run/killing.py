@@ -284,6 +284,7 @@ class Killer:
             while not self.command(lambda do=do: do(place), name) and self.chance.random() < 0.7:
                 pass
         for do in commands[:-1] if name == "shards" else []:  # each has to be played to its end
+            TOLD.begin()
             self.count["errors"] += os.waitpid(fork(lambda do=do: do(place)), 0)[1] != 0
         for _ in range(8):
             if self.command(lambda: commands[-1](place), name):

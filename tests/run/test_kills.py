@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -229,3 +230,62 @@ def test_a_file_system_without_room(size, tmp_path):
     assert done.stderr.count("\n") == 1
     assert re.search(r"cannot be written \((No space left on device|.*errno 28.*)\)", done.stderr), done.stderr
     assert data(tmp_path / "copy") == data(sweep(Scenario.from_toml(file), tmp_path / "whole").path)
+
+
+def test_a_file_system_without_locks(tmp_path, monkeypatch):
+    def none(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    with monkeypatch.context() as broken:
+        broken.setattr("fcntl.flock", none)
+        with pytest.raises(DatasetError, match=r"its file system has no locks \(No locks available\)"):
+            sweep(Scenario.from_dict(SOME), tmp_path / "out")
+    assert sweep(Scenario.from_dict(SOME), tmp_path / "out").complete
+
+
+HARMS = {
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-1]),
+    "empty": lambda path: path.write_bytes(b""),
+    "head": lambda path: path.write_bytes(b"X" + path.read_bytes()[1:]),
+    "foot": lambda path: path.write_bytes(path.read_bytes()[:-6] + b"X" + path.read_bytes()[-5:]),
+    "other": lambda path: path.write_bytes(path.with_name("part-000001.parquet").read_bytes()),
+    "gone": lambda path: path.unlink(),
+    "folder": lambda path: (path.unlink(), path.mkdir()),
+    "link": lambda path: (path.rename(path.parents[2] / "away"), path.symlink_to(path.parents[2] / "away")),
+    "dangling": lambda path: (path.unlink(), path.symlink_to("/nowhere")),
+}
+
+
+@pytest.mark.parametrize("harm", HARMS)
+@pytest.mark.parametrize("table", ["tallies", "estimates"])
+def test_a_part_that_was_harmed_is_made_again_or_named(harm, table, many_files, tmp_path):
+    own = Scenario.from_dict(SOME)
+    whole = data(sweep(own, tmp_path / "out").path)
+    victim = tmp_path / "out" / table / "part-000000.parquet"
+    HARMS[harm](victim)
+    said = error_of(lambda: sweep(own, tmp_path / "out"))
+    if harm == "folder":
+        assert str(victim) in said
+        victim.rmdir()
+        assert not error_of(lambda: sweep(own, tmp_path / "out"))
+    assert harm == "folder" or not said
+    assert data(tmp_path / "out") == whole
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_folder_that_is_removed_under_a_run(many_files, tmp_path, monkeypatch):
+    """Said in one line; counts that were written after that are used again."""
+    own, keep, left = Scenario.from_dict(SOME), parts.Parts.keep, iter(range(3))
+    whole = data(sweep(own, tmp_path / "whole").path)
+
+    def removing(self, *arguments):
+        if next(left, None) == 2:
+            shutil.rmtree(tmp_path / "out")
+        keep(self, *arguments)
+
+    monkeypatch.setattr(parts.Parts, "keep", removing)
+    assert re.search(
+        r"out\S*: cannot be written \(No such file or directory\)", error_of(lambda: sweep(own, tmp_path / "out"))
+    )
+    assert list((tmp_path / "out" / "played").iterdir())
+    assert data(sweep(own, tmp_path / "out").path) == whole

@@ -17,22 +17,24 @@ HEADING = "# Do intervals and the judge keep their word?"
 COMMAND = "python -m simspec.claims.coverage"
 
 
-def page(coverage: pd.DataFrame, judge: pd.DataFrame, note: dict[str, Any]) -> str:
+def page(tables: dict[str, pd.DataFrame], note: dict[str, Any]) -> str:
     """The page, from the tables as they are made or as they are read back."""
-    many, out, seed = int(coverage.replications.iloc[0]), coverage[~coverage.inside], note["seed"]
+    coverage = tables["coverage"]
+    many, out, seed = note["replications"], coverage[~coverage.inside], note["seed"]
     sharp = coverage[coverage.figure.isin([own.name for own in FIGURES if own.sharp])]
     fixed = sharp[sharp.budget == "fixed"].coverage
     worst = {when: coverage[coverage.when == when].coverage.min() for when in (ANY, STOP)}
     (least, most), (stopped, _) = limits(many, stopped=False), limits(many, stopped=True)
     verdict = "all keep it" if out.empty else f"**{len(out)} do not**"
-    error, commit = math.sqrt(0.95 * 0.05 / many), note["commit"] or "unknown"
+    error = math.sqrt(0.95 * 0.05 / many)
     parts = [
         f"""{HEADING}
 
-`{COMMAND} results/coverage --replications {many} --seed {seed}`
-wrote this folder in {note["seconds"]} s of processor time; commit {commit}.
+`{COMMAND} results/coverage --replications {many} --seed {seed}` wrote this folder:
 {many:,} runs of every setting, with root seeds from {seed} on, are played, counted and estimated as any run is.
-`coverage.parquet` and `judge.parquet` have every number of this page.
+Every number of this page is in its three tables:
+
+{_origin(note)}
 
 {len(coverage)} rows, {verdict}: 95% intervals of a fixed budget have to cover {least:.1%} to {most:.1%},
 those of a run that stops by itself {stopped:.1%} or more.  The standard error of a share is {error:.2%}.
@@ -51,7 +53,7 @@ those of a run that stops by itself {stopped:.1%} or more.  The standard error o
 * **Which κ is best**: κ = 2 and 4, at prices that make them equally fast to the last digit.  Right where neither is
   said to be beaten.  Where one is truly best there is less to be wrong about.
 * With fewer than 50 rejections, or acceptances, the spread of units is not trusted alone, and intervals are wider.
-* Settings of one process share random words, so that their shares are not independent.
+* Settings of one process share random words, so that their shares are not independent.  ! marks what is outside.
 """
     ]
     for title, rows in (
@@ -60,7 +62,31 @@ those of a run that stops by itself {stopped:.1%} or more.  The standard error o
         ("A run that stops: right where it stopped", coverage[coverage.when == STOP]),
     ):
         parts.append(f"## {title}\n\n```text\n{_shares(rows)}\n```\n")
-    return "\n".join([*parts, _judge(judge)])
+    return "\n".join([*parts, _limits(tables["limits"]), _judge(tables["judge"])])
+
+
+def _origin(note: dict[str, Any]) -> str:
+    """A line per table: made of which commit, in what time."""
+    return "\n".join(
+        f"* `{name}.parquet`: {note['seconds'][name]} s of processor time, commit {commit or 'unknown'}"
+        for name, commit in note["commits"].items()
+    )
+
+
+def _limits(rows: pd.DataFrame) -> str:
+    many = int(rows.replications.iloc[0])
+    error = math.sqrt(0.95 * 0.05 / many)
+    return f"""## Where the fewest units are not enough
+
+An interval from the spread of units knows nothing of what hardly one of them has shown.  Where one request in a hundred
+is bad, or the text is bad for some twenty tokens now and then, the fewest units there are hold only a few that are bad,
+and sums of units are too skewed for Student's law.  A larger budget mends it for means and S, of 8,192 windows on;
+which of two equally fast κ is best takes more.  {many:,} runs each, standard error {error:.2%}.
+
+```text
+{_shares(rows)}
+```
+"""
 
 
 def _shares(rows: pd.DataFrame) -> str:

@@ -12,9 +12,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from simspec import theory
-from simspec.claims.coverage.settings import KAPPA, KAPPAS, PROCESSES, USUAL, Setting, tied
+from simspec.claims.coverage.settings import KAPPA, KAPPAS, USUAL, Setting, tied
 from simspec.claims.coverage.units import token_cost_quantile
-from simspec.model import Process, Stop
+from simspec.model import Stop
 from simspec.run.columns import values
 from simspec.run.decided import WIDTHS, decided
 from simspec.run.engine import Job, Parts, merge, parted, play
@@ -65,7 +65,7 @@ FIGURES = (
 
 def exact(setting: Setting, figure: Figure) -> float:
     """The true value; NaN where it is not known: p99 of units of many rounds or requests."""
-    process: Process = PROCESSES[setting.process]
+    process = setting.own
     law, own = theory.window(process, KAPPA), setting.job(0).whole
     if figure.column == "speedup":
         return float(theory.speedup(process, KAPPA, USUAL))
@@ -144,7 +144,7 @@ def ends_of(setting: Setting) -> tuple[int, ...]:
 
 def tables(setting: Setting, seeds: Sequence[int]) -> Iterator[pa.Table]:
     """The estimates of some replications, look by look: rows by seed, price (usual, tied) and κ."""
-    costs = [USUAL, tied(PROCESSES[setting.process])]
+    costs = [USUAL, tied(setting.own)]
     jobs: list[tuple[Job, Parts]] = [(setting.job(seed), {}) for seed in seeds]
     for number, (begin, end) in enumerate(itertools.pairwise((0, *ends_of(setting))), start=1):
         blocks = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from simspec.claims.coverage.judged import STAGES, Judged
 from simspec.claims.coverage.play import FIGURES, LEVEL, Figure, Held, exact, held
-from simspec.claims.coverage.settings import PROCESSES, SETTINGS, Setting
+from simspec.claims.coverage.settings import Setting
 from simspec.run.progress import Progress
 
 if TYPE_CHECKING:
@@ -24,11 +25,13 @@ ANY, STOP = "at every look", "where it stopped"
 UNITS = {"window": "windows", "lane": "lanes", "generation": "lanes of requests"}
 
 
-def coverage(replications: int, seed: int = 0, progress: Progress | None = None) -> pd.DataFrame:
-    """Play all settings: a row per figure, two where runs stop."""
+def coverage(
+    settings: Sequence[Setting], replications: int, seed: int = 0, progress: Progress | None = None
+) -> pd.DataFrame:
+    """Play settings: a row per figure, two where runs stop."""
     import pandas as pd
 
-    rows = [row for own in SETTINGS for row in rows_of(own, held(own, replications, seed, progress))]
+    rows = [row for own in settings for row in rows_of(own, held(own, replications, seed, progress))]
     return pd.DataFrame(rows)
 
 
@@ -53,7 +56,7 @@ def _row(setting: Setting, found: Held, figure: Figure, when: str, inside: NDArr
     stops = found.at[figure.key] if when == STOP else None
     return {
         "process": setting.process,
-        "unit": UNITS[PROCESSES[setting.process].unit],
+        "unit": UNITS[setting.own.unit],
         "budget": "stopped" if setting.stopped else "fixed",
         "windows": setting.windows,
         "lanes": plan.lanes,

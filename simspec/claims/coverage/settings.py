@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass
 
 from simspec import theory
-from simspec.model import BetaMixture, Cost, Drift, Hmm, Iid, Markov, Process, Simulation
+from simspec.model import BetaMixture, Cost, DiscreteMixture, Drift, Hmm, Iid, Markov, Process, Simulation
 from simspec.run.engine import Job
 from simspec.run.layout import Layout
 
@@ -22,6 +22,14 @@ PROCESSES: dict[str, Process] = {
     "drift": Drift(alpha_start=0.85, alpha_end=0.62, tokens=64),
     "Beta by request": BetaMixture(alpha=0.7, rho=0.2, request_tokens=64),
 }
+
+RARE: dict[str, Process] = {
+    "a bad request in a hundred": DiscreteMixture(
+        alphas=(0.9, 0.1), weights=(0.99, 0.01), weights_of="requests", request_tokens=64
+    ),
+    "bad spells, 2% of the text": Hmm(P=((0.999, 0.001), (0.05, 0.95)), alphas=(0.95, 0.1), start="carry"),
+}
+"""Where few units decide: intervals need more of them than there are at least."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,7 @@ class Setting:
     Attributes
     ----------
     process : str
-        One of `PROCESSES`.
+        One of `PROCESSES`, or of `RARE`.
     windows : int
         The budget; of a run that stops, the most.
     stopped : bool
@@ -59,9 +67,14 @@ class Setting:
     stopped: bool = False
     lanes: int = 0
 
+    @property
+    def own(self) -> Process:
+        """The process itself."""
+        return (PROCESSES | RARE)[self.process]
+
     def job(self, seed: int) -> Job:
         """The run with one seed."""
-        own = Simulation(PROCESSES[self.process]), KAPPAS, self.windows, seed
+        own = Simulation(self.own), KAPPAS, self.windows, seed
         return ShortJob(*own, lanes=self.lanes) if self.lanes else Job(*own, grows=self.stopped)
 
 
@@ -79,6 +92,7 @@ SETTINGS: tuple[Setting, ...] = (
 )
 """First where the law of a unit is least like a bell: no more units than the fewest there are (128), of 16 rounds or of
 one request or few.  Then longer ones, and budgets as one would give."""
+LIMITS = tuple(Setting(name, windows) for name in RARE for windows in (2**11, 2**13, 2**15, 2**17))
 
 
 def tied(process: Process) -> Cost:

@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 
 from simspec import theory
-from simspec.model import BetaMixture, Cost, Drift, Hmm, Markov, Process
+from simspec.model import BetaMixture, Cost, DiscreteMixture, Drift, Hmm, Markov, Process
 from simspec.theory.hidden import hmm_chain
 from simspec.theory.lanes import DraftChain, window_start_law
 from simspec.theory.law import FloatArray
@@ -98,7 +98,7 @@ def _rates(process: Process, kappa: int) -> tuple[FloatArray, FloatArray]:
     """Acceptance rate by position and kind of request, (tokens, kinds), and how likely a kind is."""
     if isinstance(process, Drift):
         return np.array(process.rates())[:, None], np.ones(1)
-    assert isinstance(process, BetaMixture)  # no other process with requests is asked for
+    assert isinstance(process, (BetaMixture, DiscreteMixture))  # no other process has requests
     rates, weights = request_shares(process, kappa)
     return np.broadcast_to(rates, (int(process.request_tokens or 1), len(rates))), weights
 

@@ -128,7 +128,7 @@ def read_costs(file: str | Path) -> CostGrid:
         return costs(file)
     try:
         own = json.loads(whole)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ParameterError("costs", f"{name}: breaks off or is no JSON ({error})") from None
     if not isinstance(own, dict) or own.get("simspec") != KIND:
         raise ParameterError("costs", f"{name}: is JSON of simspec, but not of `simspec costs --json`")

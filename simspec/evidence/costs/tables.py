@@ -172,10 +172,10 @@ def _json_rows(whole: str) -> list[dict[str, Any]] | None:
     """A list of objects, lines of objects, ``{"rows": […]}``, or an object of equally long lists."""
     try:
         found = json.loads(whole)
-    except ValueError:
+    except (ValueError, RecursionError):
         try:
             found = [json.loads(line) for line in whole.splitlines() if line.strip()]
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
     if isinstance(found, dict):
         found = found.get("rows", found)
