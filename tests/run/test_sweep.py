@@ -156,8 +156,14 @@ def test_a_run_of_another_stream_version_is_not_continued(dataset):
 
 def test_a_failed_write_leaves_nothing_half_written(tiny, tmp_path, monkeypatch):
     class Full(store.pq.ParquetWriter):
-        def write_table(self, *_args, **_kwargs):
-            raise OSError(28, "No space left on device")
+        def __init__(self, where, *args, **kwargs):
+            super().__init__(where, *args, **kwargs)
+            self.table = where.parent.name in store.SCHEMAS
+
+        def write_table(self, *args, **kwargs):
+            if self.table:
+                raise OSError(28, "No space left on device")
+            super().write_table(*args, **kwargs)
 
     monkeypatch.setattr(store.pq, "ParquetWriter", Full)
     with pytest.raises(DatasetError, match="No space left"):
