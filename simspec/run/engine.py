@@ -220,7 +220,7 @@ def _concatenated(own: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate(counted) if counted else own[0]
 
 
-Parts = dict[int, list[tuple[range, Tally | Folded]]]
+Pieces = dict[int, list[tuple[range, Tally | Folded]]]
 """The pieces of one job by κ, in chunk order."""
 
 
@@ -245,9 +245,9 @@ def joined(own: Sequence[Tally | Folded]) -> Tally | Folded:
     return Folded.join(folded) if folded else join([part for part in own if isinstance(part, Tally)])
 
 
-def merge(parts: Parts) -> Sequence[Tally]:
+def merge(pieces: Pieces) -> Sequence[Tally]:
     """The tallies of a job from its pieces."""
-    whole = [joined([own for _, own in pieces]) for pieces in parts.values()]
+    whole = [joined([tally for _, tally in own]) for own in pieces.values()]
     return whole[0] if isinstance(whole[0], Folded) else [own for own in whole if isinstance(own, Tally)]
 
 
