@@ -200,8 +200,8 @@ def _play_share(
     share = _Share(kept, shard)
     warm(jobs, progress)
     if progress is not None:
-        mine = _Share(kept, shard)
-        works = ((job, work) for job in ([] if stop else jobs) for work in mine.split(job))
+        ahead = _Share(kept, shard)
+        works = ((job, work) for job in ([] if stop else jobs) for work in ahead.split(job))
         progress.begin("simulating", sum(expected_of(job, work) for job, work in works))
     try:
         with crew.workers(progress) as workers:
