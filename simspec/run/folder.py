@@ -15,7 +15,7 @@ from typing import Any
 from simspec.kernels.words import STREAM_VERSION
 from simspec.model import DatasetError, Scenario, Trace
 from simspec.model.trace import content_hash
-from simspec.run import parts, store
+from simspec.run import keeping, store
 from simspec.run.count_files import NAME_DIGITS
 from simspec.run.manifest import read_manifest
 from simspec.run.planning import Plan
@@ -71,7 +71,7 @@ def open_folder(folder: Path, scenario: Scenario, todo: Plan) -> Opened:
     found = read_manifest(folder) if folder.is_dir() else None
     fresh = _fresh(scenario, todo)
     if found is None:
-        kept = parts.FOLDER  # counts say themselves of which run they are
+        kept = keeping.FOLDER  # counts say themselves of which run they are
         if folder.is_dir() and any(entry.name[0] != "." and entry.name != kept for entry in folder.iterdir()):
             raise DatasetError(f"{folder}: holds other files; allowed: a new or empty folder (-o FOLDER)")
         return Opened(fresh, True, False)
@@ -209,7 +209,7 @@ def settle(folder: Path, own: Opened) -> list[Path]:
 
 def keep_counts(folder: Path, path: Path, digest: str) -> None:
     """Move finished counts to those that were played, under the name of their content."""
-    kept = folder / parts.FOLDER / f"{digest[:NAME_DIGITS]}.parquet"
+    kept = folder / keeping.FOLDER / f"{digest[:NAME_DIGITS]}.parquet"
     with store.cannot_write(kept):
         kept.parent.mkdir(exist_ok=True)
         os.replace(path, kept)

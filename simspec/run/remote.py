@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from simspec.model import DatasetError
-from simspec.run import address, parts, store
+from simspec.run import address, keeping, store
 from simspec.run.count_files import NAME_DIGITS
 from simspec.run.folder import is_mark, keep_counts, locked
 from simspec.run.progress import Progress
@@ -29,7 +29,7 @@ PATIENCE = 300.0
 FIRST_WAIT, LONGEST_WAIT = 0.5, 20.0
 ADDRESS, PULLING = ".address", ".pulling"
 _TABLE = rf"({'|'.join(store.SCHEMAS)})/part-[0-9]{{6}}\.parquet"
-_PLAYED = rf"{parts.FOLDER}/[0-9a-f]{{{NAME_DIGITS}}}\.parquet"
+_PLAYED = rf"{keeping.FOLDER}/[0-9a-f]{{{NAME_DIGITS}}}\.parquet"
 _ROUNDS = r"rounds/[0-9a-f]{16}-kappa-[0-9]{1,5}\.parquet"
 _WANTED = re.compile(f"{re.escape(store.MANIFEST)}|{_TABLE}|{_PLAYED}|{_ROUNDS}", re.ASCII)
 """The files of a dataset; others in the same place are left alone."""
@@ -187,7 +187,7 @@ class Mirror:
     def _is_wanted(self, name: str, marks: dict[str, list[Any]] | None, reading: bool) -> bool:
         if not _WANTED.fullmatch(name) or name == store.MANIFEST:
             return False
-        if name.startswith((parts.FOLDER, "tallies")) and reading:
+        if name.startswith((keeping.FOLDER, "tallies")) and reading:
             return False
         return marks is None or name in marks or not re.fullmatch(_TABLE, name, re.ASCII)
 
@@ -372,4 +372,4 @@ def _state(path: Path) -> tuple[int, int]:
 def _is_sound(path: Path, name: str, mark: list[Any] | None) -> bool:
     if mark is not None:
         return store.mark(path) == mark
-    return not name.startswith(f"{parts.FOLDER}/") or store.digest(path)[:NAME_DIGITS] == Path(name).stem
+    return not name.startswith(f"{keeping.FOLDER}/") or store.digest(path)[:NAME_DIGITS] == Path(name).stem

@@ -19,7 +19,7 @@ from simspec.model.scenario import POINTS_LIMIT
 from simspec.run import store
 from simspec.run.count_files import NAME_DIGITS
 from simspec.run.dataset import Dataset
-from simspec.run.dispatch import Work, play_jobs
+from simspec.run.dispatch import Work, expected_of, play_jobs
 from simspec.run.engine import Job, warm
 from simspec.run.executors import Crew, threads_only
 from simspec.run.folder import (
@@ -34,9 +34,9 @@ from simspec.run.folder import (
     settle,
     stored_scenario,
 )
+from simspec.run.keeping import FOLDER, Kept, run_of
 from simspec.run.manifest import read_manifest
-from simspec.run.parts import FOLDER, Parts, run_of
-from simspec.run.planning import Plan, plan, windows_of
+from simspec.run.planning import Plan, plan
 from simspec.run.precision import decide
 from simspec.run.progress import Progress
 from simspec.run.remote import Mirror, mirrored
@@ -79,7 +79,7 @@ class Shard:
 class _Share:
     """Gives out every n-th piece of work that is not kept yet."""
 
-    def __init__(self, kept: Parts, shard: Shard) -> None:
+    def __init__(self, kept: Kept, shard: Shard) -> None:
         self.kept, self._shard, self._before, self.pieces = kept, shard, 0, 0
 
     def split(self, job: Job, after: int = 0) -> list[Work]:
@@ -99,7 +99,7 @@ class _Share:
         self.kept.keep(job, chunks, outcome)
 
 
-class _Present(Parts):
+class _Present(Kept):
     """Gives out what is kept, and notes of which simulations something is not."""
 
     @functools.cached_property
@@ -194,13 +194,15 @@ def _play_share(
     """How many pieces the share has, all of which are kept now."""
     jobs, own, stop = list(todo.jobs), open_folder(folder, todo.scenario, todo), todo.scenario.stop
     push = mirror.push if mirror else lambda: None
-    kept = Parts(folder, settle(folder, own), progress, push, run_of(todo.scenario), again=stop is not None)
+    kept = Kept(folder, settle(folder, own), progress, push, run_of(todo.scenario), again=stop is not None)
     store.write_json(own.manifest | {"shard": str(shard), "complete": False}, folder / store.MANIFEST)
     kept.written()
     share = _Share(kept, shard)
     warm(jobs, progress)
     if progress is not None:
-        progress.begin("simulating", 0 if stop else sum(windows_of(job) for job in jobs) // shard.of)
+        ahead = _Share(kept, shard)
+        works = ((job, work) for job in ([] if stop else jobs) for work in ahead.split(job))
+        progress.begin("simulating", sum(expected_of(job, work) for job, work in works))
     try:
         with crew.workers(progress) as workers:
             if stop is not None:  # decided by its own counts, so that whole simulations are shared

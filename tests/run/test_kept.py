@@ -9,12 +9,12 @@ import pytest
 
 from simspec.kernels.tally import Folded
 from simspec.model import DatasetError, Scenario
-from simspec.run import count_files, dispatch, engine, folder, parts, store
+from simspec.run import count_files, dispatch, engine, folder, keeping, store
 from simspec.run.dispatch import play_jobs
 from simspec.run.engine import merge
 from simspec.run.executors import threads_only
 from simspec.run.folder import locked
-from simspec.run.parts import Parts
+from simspec.run.keeping import Kept
 from simspec.run.planning import plan
 from simspec.run.progress import Progress
 from simspec.run.sweep import sweep
@@ -43,8 +43,8 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr(engine, "PIECE_WINDOWS", 2**19)
     monkeypatch.setattr(engine, "FRESH_PIECE_WINDOWS", 2**19)
     monkeypatch.setattr(dispatch, "PIECE_WINDOWS", 2**19)
-    monkeypatch.setattr(parts, "FLUSH_SECONDS", 0.0)
-    monkeypatch.setattr(parts, "FLUSH_SHARE", 0.0)
+    monkeypatch.setattr(keeping, "FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(keeping, "FLUSH_SHARE", 0.0)
     for module in (store, count_files):  # nobody pulls the plug here, and a disk takes its time
         monkeypatch.setattr(module, "sync", lambda path: None)
 
@@ -82,11 +82,11 @@ def same(one, other):
 @pytest.mark.parametrize("kind", KINDS)
 def test_counts_of_every_kind_are_read_back_as_they_were_played(kind, tmp_path):
     jobs = list(plan(scenario(**KINDS[kind])).jobs)
-    kept = Parts(tmp_path)
+    kept = Kept(tmp_path)
     with threads_only(2) as workers:
         first = [merge(own) for _, own in play_jobs(jobs, workers, None, kept)]
     kept.flush()
-    again = Parts(tmp_path)
+    again = Kept(tmp_path)
     assert all(work.outcome for job in jobs for work in again.split(job))
     with threads_only(2) as workers:
         second = [merge(own) for _, own in play_jobs(jobs, workers, None, again)]
@@ -98,15 +98,15 @@ def test_counts_of_every_kind_are_read_back_as_they_were_played(kind, tmp_path):
 
 def stop_after(monkeypatch, pieces):
     """Ctrl-C once so many pieces were played."""
-    keep, left = Parts.keep, iter(range(pieces))
+    keep, left = Kept.keep, iter(range(pieces))
 
     def stopped(self, *own):
         keep(self, *own)
         if next(left, None) is None:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Parts, "keep", stopped)
-    return lambda: monkeypatch.setattr(Parts, "keep", keep)
+    monkeypatch.setattr(Kept, "keep", stopped)
+    return lambda: monkeypatch.setattr(Kept, "keep", keep)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -133,8 +133,8 @@ def test_nothing_is_played_twice(tmp_path, monkeypatch, played):
     with pytest.raises(KeyboardInterrupt):
         sweep(own, tmp_path / "cut", threads=1)
     go_on()
-    before = len(list(Parts(tmp_path / "cut").files()))
-    kept = sum(at.stretch.chunks for entries in Parts(tmp_path / "cut")._index.values() for at in entries)
+    before = len(list(Kept(tmp_path / "cut").files()))
+    kept = sum(at.stretch.chunks for entries in Kept(tmp_path / "cut")._index.values() for at in entries)
     done = len(played)
     sweep(own, tmp_path / "cut", threads=1)
     every = sum(job.layout.chunks * len(job.kappas) for job in plan(own).jobs)
@@ -172,7 +172,7 @@ def test_a_damaged_file_of_counts_is_named_and_played_again(how, tmp_path, monke
     with pytest.raises(KeyboardInterrupt):
         sweep(own, tmp_path / "cut")
     go_on()
-    victim = Parts(tmp_path / "cut").files()[0]
+    victim = Kept(tmp_path / "cut").files()[0]
     damage(victim, how)
     heard = Heard()
     sweep(own, tmp_path / "cut", progress=heard)
@@ -262,11 +262,11 @@ def test_counts_of_another_seed_are_not_taken_for_ours(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             sweep(scenario(seed=seed), tmp_path / f"cut{seed}", threads=1)
         go_on()
-    foreign = Parts(tmp_path / "cut2").files()
+    foreign = Kept(tmp_path / "cut2").files()
     assert foreign
     for path in foreign:
         shutil.copy(path, tmp_path / "cut1/played")
     heard = Heard()
     assert data(sweep(scenario(), tmp_path / "cut1", progress=heard).path) == whole
     assert '"seed":2' in "".join(line for line in heard.lines if "of another run" in line)
-    assert {path.name for path in Parts(tmp_path / "cut1").files()} == {path.name for path in foreign}
+    assert {path.name for path in Kept(tmp_path / "cut1").files()} == {path.name for path in foreign}

@@ -6,7 +6,7 @@ from simspec.cli.main import main
 from simspec.model import DatasetError, ParameterError, Scenario
 from simspec.run import count_files, dispatch, engine, layout, shards, store
 from simspec.run.dataset import read
-from simspec.run.parts import Parts
+from simspec.run.keeping import Kept
 from simspec.run.shards import Shard, combine, play_shard
 from simspec.run.sweep import sweep
 
@@ -108,7 +108,7 @@ def test_shards_of_other_points_take_the_place_of_those_in_a_folder(scenario, tm
     whole = data(sweep(scenario, tmp_path / "whole").path)
     for _ in range(2):  # a repeat finds everything there
         assert data(combine(tmp_path / "all", folders).path) == whole
-    kept = Parts(tmp_path / "all").simulations
+    kept = Kept(tmp_path / "all").simulations
     combine(tmp_path / "new", folders)
     combine(tmp_path / "new", folders)
     assert kept

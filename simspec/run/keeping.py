@@ -30,7 +30,7 @@ FLUSH_SECONDS, FLUSH_SHARE, FLUSH_BYTES = 10.0, 0.02, 2**24
 """What was played is written when it took longer than this and than this share of the run, or is larger than that."""
 
 
-class Parts:
+class Kept:
     """The counts kept in a folder.
 
     Parameters
