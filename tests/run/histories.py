@@ -21,7 +21,7 @@ from pathlib import Path
 
 from simspec.cli.main import entry
 from simspec.model import ParameterError, Scenario
-from simspec.run import count_files, dispatch, engine, parts, planning
+from simspec.run import count_files, dispatch, engine, keeping, planning
 from simspec.run.engine import Job, play
 
 HERE = Path(__file__).resolve().parent
@@ -223,7 +223,7 @@ class Wanted:
 def small():
     """Many pieces, many files of counts, several parts."""
     engine.PIECE_WINDOWS = dispatch.PIECE_WINDOWS = engine.FRESH_PIECE_WINDOWS = 2**16
-    parts.FLUSH_SECONDS = parts.FLUSH_SHARE = 0.0
+    keeping.FLUSH_SECONDS = keeping.FLUSH_SHARE = 0.0
     count_files.MOST_FILES = 3
     planning.ROWS_PER_PART, planning.MOST_PARTS = 1500, 1000
 
