@@ -19,7 +19,7 @@ from simspec.model.scenario import POINTS_LIMIT
 from simspec.run import store
 from simspec.run.count_files import is_whole, name_of
 from simspec.run.dataset import Dataset
-from simspec.run.dispatch import Work, play_jobs
+from simspec.run.dispatch import Work, expected_of, play_jobs
 from simspec.run.engine import Job, warm
 from simspec.run.executors import Crew, threads_only
 from simspec.run.folder import (
@@ -36,7 +36,7 @@ from simspec.run.folder import (
 )
 from simspec.run.keeping import FOLDER, Kept, run_of
 from simspec.run.manifest import read_manifest
-from simspec.run.planning import Plan, plan, windows_of
+from simspec.run.planning import Plan, plan
 from simspec.run.precision import decide
 from simspec.run.progress import Progress
 from simspec.run.remote import Mirror, mirrored
@@ -200,7 +200,9 @@ def _play_share(
     share = _Share(kept, shard)
     warm(jobs, progress)
     if progress is not None:
-        progress.begin("simulating", 0 if stop else sum(windows_of(job) for job in jobs) // shard.of)
+        ahead = _Share(kept, shard)
+        works = ((job, work) for job in ([] if stop else jobs) for work in ahead.split(job))
+        progress.begin("simulating", sum(expected_of(job, work) for job, work in works))
     try:
         with crew.workers(progress) as workers:
             if stop is not None:  # decided by its own counts, so that whole simulations are shared

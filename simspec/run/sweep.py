@@ -145,8 +145,8 @@ def _write_missing(
     jobs = [job for n in missing for job in todo.parts[n]]
     warm(jobs, progress)
     if progress is not None:
-        progress.total = 0 if todo.scenario.stop else sum(windows_of(job) for job in jobs)
-        progress.say("simulating" if todo.scenario.method == "simulate" else f"method {todo.scenario.method}")
+        doing = "simulating" if todo.scenario.method == "simulate" else f"method {todo.scenario.method}"
+        progress.begin(doing, 0 if todo.scenario.stop else sum(windows_of(job) for job in jobs))
     parts = _as_far_as_needed(todo, kept, workers, progress)
     results = _results([job for n in missing for job in parts[n]], todo, kept, workers, progress)
     note = {"scenario": todo.scenario.to_dict(), "stream_version": STREAM_VERSION}
