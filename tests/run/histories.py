@@ -264,10 +264,14 @@ class History:
         self.number += 1
         log = self.place / f"log{self.number}"
         self.told.append(f"{self.number}: simspec {' '.join(words)}")
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # the process that is forked is none of ours
         child = os.fork()
         if child:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
             return child
         try:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
             os.environ["SIMSPEC_CACHE_DIR"] = str(self.place / "cache")
             handle = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
             os.dup2(handle, 1), os.dup2(handle, 2)
@@ -474,6 +478,8 @@ class History:
             self.count["other words"] += 1
             self.told.append(f"OTHER MANIFEST: {[key for key in said | due if said.get(key) != due.get(key)]}")
         left = [own for name in ("*.tmp", ".probe*") for own in self.folder.rglob(name)]
+        left = [own for own in left if str(own.relative_to(self.folder)) not in self.planted]
+        left = [own for own in left if recorded or own.parent.name != "rounds"]  # begun, and not asked for since
         if left:
             self.count["left over"] += 1
             self.told.append(f"LEFT OVER: {left}")
