@@ -376,6 +376,8 @@ class History:
         else:
             at = self.chance.randrange(max(1, len(content)))
             flipped = content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :] if content else b"x"
+            if self.remote:  # else only a file of another size is looked at, since all would have to be brought
+                shutil.rmtree(self.place / "cache", ignore_errors=True)
             new = {"cut": content[:at], "flip": flipped, "empty": b"", "longer": content + b"PAR1",
                    "other": self.chance.choice(files).read_bytes()}[how]  # fmt: skip
             own.write_bytes(new)
@@ -490,7 +492,8 @@ BAD = ("errors", "other bytes", "other words", "left over")
 
 def load(wanted):
     """Kernels, before anything is forked."""
-    for job in planning.plan(Scenario.from_dict(wanted.table | {"process": wanted.every})).jobs:
+    every = {key: own for key, own in wanted.table.items() if key != "stop"} | {"process": wanted.every}
+    for job in planning.plan(Scenario.from_dict(every)).jobs:
         play(Job(job.simulation, (max(job.kappas),), 1, 1), [0])
 
 
