@@ -64,8 +64,8 @@ class Heard(Progress):
     def note(self, line):
         self.lines.append(line)
 
-    def add(self, windows):
-        super().add(windows)
+    def add(self, *windows):
+        super().add(*windows)
         if self._does and self.done > self.total * (self._all - len(self._does)) / (self._all + 1):
             self._does.pop(0)()
 

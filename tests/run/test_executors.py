@@ -17,11 +17,11 @@ import pytest
 import simspec
 from simspec.model import ParameterError, Scenario, SimspecError
 from simspec.run import clusters, dispatch, engine, executors, workers
-from simspec.run.executors import Crew, Workers
+from simspec.run.executors import Crew
 from simspec.run.planning import plan
 from simspec.run.progress import Progress
 from simspec.run.sweep import sweep
-from simspec.run.workers import TRIES, answer
+from simspec.run.workers import TRIES, Workers, answer
 
 TABLE = {
     "name": "crew",
@@ -58,8 +58,8 @@ class Heard(Progress):
     def note(self, line):
         self.lines.append(line)
 
-    def add(self, windows):
-        super().add(windows)
+    def add(self, *windows):
+        super().add(*windows)
         if self._do is not None:
             do, self._do = self._do, None
             do()
