@@ -11,10 +11,10 @@ from typing import Protocol
 from simspec.kernels.tally import Folded, Tally
 from simspec.model import ParameterError, SimspecError
 from simspec.run.engine import PIECE_WINDOWS, Job, Pieces, merge, parted, play
-from simspec.run.executors import Workers, threads_only
+from simspec.run.executors import threads_only
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
-from simspec.run.workers import KEPT, Asked
+from simspec.run.workers import KEPT, Asked, Workers
 
 SMALLEST_JOB = 2**12
 """Windows that take as long as the handling of a job."""

@@ -17,7 +17,7 @@ from simspec.run import store
 from simspec.run.dataset import Dataset, read
 from simspec.run.dispatch import play_jobs
 from simspec.run.engine import Job, Pieces, merge, warm
-from simspec.run.executors import Crew, Workers
+from simspec.run.executors import Crew
 from simspec.run.folder import Opened, damaged, locked, open_folder, own_folder, settle
 from simspec.run.keeping import Kept, run_of
 from simspec.run.known import Laws, known_jobs
@@ -29,6 +29,7 @@ from simspec.run.progress import Progress
 from simspec.run.record import Recording, record_all, unrecorded
 from simspec.run.remote import Mirror, mirrored
 from simspec.run.tables import Block
+from simspec.run.workers import Workers
 from simspec.text import plural
 
 

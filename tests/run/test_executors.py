@@ -16,11 +16,11 @@ import pytest
 import simspec
 from simspec.model import ParameterError, Scenario, SimspecError
 from simspec.run import dispatch, engine, executors
-from simspec.run.executors import Crew, Workers
+from simspec.run.executors import Crew
 from simspec.run.planning import plan
 from simspec.run.progress import Progress
 from simspec.run.sweep import sweep
-from simspec.run.workers import TRIES, answer
+from simspec.run.workers import TRIES, Workers, answer
 
 TABLE = {
     "name": "crew",
