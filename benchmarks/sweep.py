@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from simspec.model import Scenario
 from simspec.run import store
 from simspec.run.dataset import read
-from simspec.run.parts import Parts
+from simspec.run.keeping import Kept
 from simspec.run.planning import plan
 from simspec.run.sweep import sweep
 
@@ -81,19 +81,19 @@ def seconds(do: Callable[[], Any]) -> float:
 
 def _stopped(own: Scenario, folder: Path, after: int) -> None:
     """A run that is told to stop, as by Ctrl-C, after so many pieces of work."""
-    keep, left = Parts.keep, iter(range(after))
+    keep, left = Kept.keep, iter(range(after))
 
-    def keeping(self: Parts, *one: Any) -> None:
+    def keeping(self: Kept, *one: Any) -> None:
         keep(self, *one)
         if next(left, None) is None:
             raise KeyboardInterrupt
 
-    Parts.keep = keeping  # type: ignore[assignment, method-assign]
+    Kept.keep = keeping  # type: ignore[assignment, method-assign]
     try:
         with suppress(KeyboardInterrupt):
             sweep(own, folder, threads=1)
     finally:
-        Parts.keep = keep  # type: ignore[method-assign]
+        Kept.keep = keep  # type: ignore[method-assign]
 
 
 def bare(folder: Path, place: Path) -> tuple[float, float]:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from simspec.cli.main import parser
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -46,6 +48,13 @@ def test_a_console_example_prints_what_it_says(block, clone):
     assert done.returncode == (1 if '"error"' in expected else 0), done.stderr
     assert "simspec: " not in done.stderr
     assert steady(done.stdout) == steady(expected)
+
+
+def test_every_command_and_every_page_of_docs_is_in_the_readme():
+    (commands,) = (own.choices for own in parser()._actions if own.dest == "command")
+    assert re.findall(r"^\| `simspec (\w+)` \|", README, re.MULTILINE) == list(commands)
+    pages = {own.name for own in (ROOT / "docs").glob("*.md")}
+    assert set(re.findall(r"\]\(docs/([^)#]+)", README)) == pages
 
 
 def pasteable():

@@ -13,8 +13,8 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     own = commands.add_parser(
         "replay",
         help="play a stored run again, or one chunk of it, and compare with what is stored",
-        description="Play a folder of simspec run again, into a temporary folder, and compare; nothing in it changes. "
-        "Exit code 0: the same; 1: something differs; 2: there is no such run, point or chunk.",
+        description="Play a folder of simspec run again, recorded rounds too, into a temporary folder, and compare; "
+        "nothing in it changes. Exit code 0: the same; 1: something differs; 2: there is no such run, point or chunk.",
     )
     own.add_argument("results", help="the folder, e.g. results/quickstart")
     own.add_argument(

@@ -10,11 +10,11 @@ from typing import Protocol
 
 from simspec.kernels.tally import Folded, Tally
 from simspec.model import ParameterError, SimspecError
-from simspec.run.engine import PIECE_WINDOWS, Job, Parts, merge, parted, play
-from simspec.run.executors import Workers, threads_only
+from simspec.run.engine import PIECE_WINDOWS, Job, Pieces, merge, parted, play
+from simspec.run.executors import threads_only
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
-from simspec.run.workers import KEPT, Asked
+from simspec.run.workers import KEPT, Asked, Workers
 
 SMALLEST_JOB = 2**12
 """Windows that take as long as the handling of a job."""
@@ -27,6 +27,14 @@ class Work:
     chunks: range
     kappas: tuple[int, ...]
     outcome: Callable[[], Sequence[Tally]] | None = None
+
+
+def expected_of(job: Job, work: Work) -> int:
+    """Rounds that some work was planned to report; what it reports is more where requests take more rounds."""
+    if job.method != "simulate":
+        return 0
+    at_once = job.tracks != job.kappas
+    return job.planned_in(work.chunks) * len(job.kappas if at_once else work.kappas)
 
 
 class Shelf(Protocol):
@@ -63,8 +71,8 @@ def run_jobs(
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise ParameterError("threads", f"threads = {threads!r} is out of range; allowed: a whole number of at least 1")
     with threads_only(threads or default_threads()) as workers:
-        for job, parts in play_jobs(jobs, workers, progress, None, order, keep_going):
-            yield job, merge(parts) if parts else []
+        for job, pieces in play_jobs(jobs, workers, progress, None, order, keep_going):
+            yield job, merge(pieces) if pieces else []
 
 
 def play_jobs(
@@ -74,7 +82,7 @@ def play_jobs(
     shelf: Shelf | None = None,
     order: Callable[[list[range]], list[range]] | None = None,
     keep_going: bool = True,
-) -> Iterator[tuple[Job, Parts]]:
+) -> Iterator[tuple[Job, Pieces]]:
     """Jobs in the order given, each with its pieces; with none if it could not be played.
 
     Parameters
@@ -168,9 +176,9 @@ def _windows(played: Sequence[Tally]) -> int:
 
 def _collect(
     pieces: Iterator[_Piece], shelf: Shelf | None, progress: Progress | None, keep_going: bool
-) -> tuple[Job, Parts]:
+) -> tuple[Job, Pieces]:
     """A job from its pieces, each kept and counted as it arrives: one job may take hours."""
-    parts = Parts()
+    by_kappa = Pieces()
     for piece in pieces:
         job = piece.job
         if isinstance(piece.outcome, SimspecError):
@@ -178,11 +186,15 @@ def _collect(
                 raise piece.outcome
             return replace(job, failure=str(piece.outcome)), {}
         for kappa, own in parted(piece.outcome).items():
-            parts.setdefault(kappa, []).append((piece.work.chunks, own))
+            by_kappa.setdefault(kappa, []).append((piece.work.chunks, own))
         new = piece.work.outcome is None
         if new and shelf is not None:
             shelf.keep(job, piece.work.chunks, piece.outcome)
         if progress is not None and job.method == "simulate":
-            (progress.add if new else progress.spare)(_windows(piece.outcome))
+            expected = expected_of(job, piece.work)
+            if new:
+                progress.add(_windows(piece.outcome), expected)
+            else:
+                progress.spare(expected)
     job.release()
-    return job, {kappa: sorted(parts.get(kappa, []), key=lambda own: own[0].start) for kappa in job.tracks}
+    return job, {kappa: sorted(by_kappa.get(kappa, []), key=lambda own: own[0].start) for kappa in job.tracks}

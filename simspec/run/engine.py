@@ -78,9 +78,14 @@ class Job:
     @property
     def planned(self) -> int:
         """Rounds per κ, as far as it is played; requests end by themselves, of these it is what was asked for."""
+        return self.planned_in(range(self.layout.chunks))
+
+    def planned_in(self, chunks: range) -> int:
+        """The share of some successive chunks in it: those of all chunks sum to it."""
         every = self.whole.played(self.whole.chunks)
         most = max(self.windows, every if self.whole.rounds else 0)
-        return most * self.layout.played(self.layout.chunks) // every
+        first, last = (most * self.whole.played(end) // every for end in (chunks.start, chunks.stop))
+        return last - first
 
     def at_look(self, number: int) -> Job:
         """The same as far as it is played at a look, the first being 1; after the last one, all of it."""
@@ -215,7 +220,7 @@ def _concatenated(own: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate(counted) if counted else own[0]
 
 
-Parts = dict[int, list[tuple[range, Tally | Folded]]]
+Pieces = dict[int, list[tuple[range, Tally | Folded]]]
 """The pieces of one job by κ, in chunk order."""
 
 
@@ -240,9 +245,9 @@ def joined(own: Sequence[Tally | Folded]) -> Tally | Folded:
     return Folded.join(folded) if folded else join([part for part in own if isinstance(part, Tally)])
 
 
-def merge(parts: Parts) -> Sequence[Tally]:
+def merge(pieces: Pieces) -> Sequence[Tally]:
     """The tallies of a job from its pieces."""
-    whole = [joined([own for _, own in pieces]) for pieces in parts.values()]
+    whole = [joined([tally for _, tally in own]) for own in pieces.values()]
     return whole[0] if isinstance(whole[0], Folded) else [own for own in whole if isinstance(own, Tally)]
 
 

@@ -15,7 +15,7 @@ from simspec.kernels.lower_schemes import KindTally, tally_of
 from simspec.kernels.tally import SUMS, Folded, Tally
 from simspec.kernels.words import LANES
 from simspec.run.columns import column, words
-from simspec.run.engine import Job, Parts, joined, parted
+from simspec.run.engine import Job, Pieces, joined, parted
 from simspec.run.schema import TALLIES
 
 Arrays = Mapping[str, np.ndarray]
@@ -112,7 +112,7 @@ def played_of(job: Job, chunks: range, outcome: Sequence[Tally]) -> list[Played]
     return [Played(stretch_of(job, kappa, chunks), arrays_of(own)) for kappa, own in parted(outcome).items()]
 
 
-def compacted(job: Job, parts: Parts) -> list[Played]:
+def compacted(job: Job, pieces: Pieces) -> list[Played]:
     """What is kept of a whole job: its full chunks together and a last one of fewer lanes by itself, for a longer run.
 
     Where it might stop before its end, the chunks between two looks are together.  Whatever pieces it was played in,
@@ -121,7 +121,7 @@ def compacted(job: Job, parts: Parts) -> list[Played]:
     full = job.layout.lanes // LANES if job.method == "simulate" else 1
     cuts = sorted({*job.cuts, full})
     out = []
-    for kappa, own in parts.items():
+    for kappa, own in pieces.items():
         for _, group in itertools.groupby(own, key=lambda at: bisect_left(cuts, at[0].stop)):
             some = list(group)
             chunks = range(some[0][0].start, some[-1][0].stop)

@@ -9,16 +9,15 @@ from simspec.model import Cost, Stop
 from simspec.run.decided import decided
 from simspec.run.dispatch import play_jobs
 from simspec.run.engine import Job, merge
-from simspec.run.executors import Workers
-from simspec.run.layout import looks as looks
-from simspec.run.parts import Parts
+from simspec.run.keeping import Kept
 from simspec.run.planning import sections, windows_of
 from simspec.run.progress import Progress
 from simspec.run.tables import Block, estimate_table
+from simspec.run.workers import Workers
 
 
 def decide(
-    jobs: Sequence[Job], stop: Stop, costs: Sequence[Cost], level: float, workers: Workers, kept: Parts,
+    jobs: Sequence[Job], stop: Stop, costs: Sequence[Cost], level: float, workers: Workers, kept: Kept,
     progress: Progress | None = None,
 ) -> list[Job]:  # fmt: skip
     """Jobs in the order given, each up to the first look at which it is known well enough, or as far as it may go.
@@ -39,7 +38,7 @@ def decide(
         At all of which a simulation has to be known.
     level : float
         Confidence level of the intervals at all looks together.
-    kept : Parts
+    kept : Kept
         Keeps what is played, and gives it out again.
     """
     out, left = list(jobs), math.inf if stop.budget is None else stop.budget
@@ -63,13 +62,13 @@ def decide(
 
 
 def _undecided(
-    asked: list[Job], stop: Stop, costs: Sequence[Cost], level: float, workers: Workers, kept: Parts,
+    asked: list[Job], stop: Stop, costs: Sequence[Cost], level: float, workers: Workers, kept: Kept,
     progress: Progress | None,
 ) -> Iterator[str]:  # fmt: skip
     """Ids of the simulations that are to be played further."""
     for section in sections(asked, len(costs)):
         played = play_jobs(section, workers, progress, kept)
-        going = [(job, parts) for job, parts in played if not job.failure and job.prefix < job.cuts[-1]]
-        blocks = [Block(job, merge(parts), costs, level) for job, parts in going]
+        going = [(job, pieces) for job, pieces in played if not job.failure and job.prefix < job.cuts[-1]]
+        blocks = [Block(job, merge(pieces), costs, level) for job, pieces in going]
         known = decided(stop, estimate_table(blocks)) if blocks else set()
         yield from (job.simulation.id for job, _ in going if (job.simulation.id, job.seed) not in known)

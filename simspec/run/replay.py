@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from simspec.kernels.tally import SUMS, Tally
+from simspec.kernels.words import LANES
 from simspec.model import DatasetError, ParameterError
 from simspec.run import store
 from simspec.run.columns import values
@@ -21,8 +22,10 @@ from simspec.run.dispatch import run_jobs
 from simspec.run.engine import Job, play
 from simspec.run.executors import Crew
 from simspec.run.planning import plan
+from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
-from simspec.run.schema import TABLES, WHOLE_CHUNK
+from simspec.run.record import Recording, record_all
+from simspec.run.schema import ROUNDS, TABLES, WHOLE_CHUNK
 from simspec.run.sweep import sweep
 from simspec.text import clean, plural
 
@@ -61,7 +64,7 @@ def replay(
     folder: str | Path, point: str | None = None, chunk: int | None = None, crew: Crew | None = None,
     progress: Progress | None = None,
 ) -> Replayed:  # fmt: skip
-    """Play a stored run again and compare.
+    """Play a stored run again and compare, single rounds too where they were recorded.
 
     Parameters
     ----------
@@ -70,7 +73,7 @@ def replay(
     point : str, optional
         A point id or simulation id, or its first digits: only that simulation.
     chunk : int, optional
-        Only that chunk of it, which is played without those before.
+        Only the counts of that chunk of it, which is played without those before.
     crew : Crew, optional
         Who plays a whole run again.
     progress : Progress, optional
@@ -99,7 +102,7 @@ def replay(
         raise ParameterError("chunk", f'method = "{found.scenario.method}" plays no chunks; replay the whole run')
     job = _job(found, point)
     if chunk is None:
-        return _simulation(found, job, crew or Crew())
+        return _simulation(found, job, crew or Crew(), progress)
     if not 0 <= chunk < job.layout.chunks:
         raise DatasetError(f"{folder}: chunk {chunk} was not played; allowed: 0 to {job.layout.chunks - 1}")
     return _chunk(found, job, chunk)
@@ -108,8 +111,41 @@ def replay(
 def _whole(found: Dataset, crew: Crew, progress: Progress | None) -> Replayed:
     what = f"{clean(found.place)}, {plural(len(list(plan(found.scenario).jobs)), 'simulation')}"
     with tempfile.TemporaryDirectory(prefix="simspec-replay-") as place:
-        again = sweep(found.scenario, Path(place) / "again", progress=progress, crew=crew, most=10**9)
-        return Replayed(what, tuple(_tables_differ(found, again)))
+        own = _recording(found)
+        again = sweep(found.scenario, Path(place) / "again", crew.many, progress, 10**9, own, crew)
+        return Replayed(what, (*_tables_differ(found, again), *_rounds_differ(found.path, again.path)))
+
+
+def _recording(found: Dataset) -> Recording | None:
+    """How single rounds were recorded; raises `DatasetError` while that is not complete."""
+    note = found.manifest.get("rounds")
+    if note and not note["complete"]:
+        raise DatasetError(f"{found.place}: its rounds/ are not complete; simspec run continues them, replay them then")
+    return Recording(note["record"], note["every"]) if note else None
+
+
+def _rounds_differ(stored: Path, again: Path) -> Iterator[str]:
+    """The same of single rounds, file by file."""
+    for new in sorted((again / "rounds").glob("*.parquet")):
+        old = stored / store.entry(new, again)
+        if not old.is_file():
+            yield f"rounds/{old.name}: is not there"
+        elif store.mark(old) != store.mark(new):
+            yield from (f"rounds/{old.name}{told}" for told in _rows_differ(old, pq.read_table(new)))
+
+
+def _rows_differ(path: Path, new: pa.Table) -> Iterator[str]:
+    try:
+        old = pq.read_table(path)
+    except (OSError, ValueError) as error:
+        yield f": cannot be read ({clean(' '.join(str(error).split()))[:80]})"
+        return
+    if old.schema.names != ROUNDS.names or len(old) != len(new):
+        yield f": {len(old):,} rows stored, {len(new):,} now, or other columns"
+        return
+    for name in ROUNDS.names:
+        if differs := _unequal(values(old, name), values(new, name)):
+            yield f" {name}: differs in {plural(differs, 'row')}"
 
 
 def _tables_differ(found: Dataset, again: Dataset) -> Iterator[str]:
@@ -156,10 +192,16 @@ def _some(ids: dict[str, np.ndarray], chosen: list[str]) -> list[str]:
     return (chosen or sorted(set(ids["simulation_id"].tolist())))[:SHOWN]
 
 
-def _simulation(found: Dataset, job: Job, crew: Crew) -> Replayed:
+def _simulation(found: Dataset, job: Job, crew: Crew, progress: Progress | None) -> Replayed:
+    recording = _recording(found)
     ((_, tallies),) = run_jobs([job], crew.many)
-    stored = _rows(found, job)
-    return Replayed(_named(found, job), tuple(_sums_differ(stored, _sums(job, tallies, range(job.layout.chunks)))))
+    differs = list(_sums_differ(_rows(found, job), _sums(job, tallies, range(job.layout.chunks))))
+    if recording is not None:
+        with tempfile.TemporaryDirectory(prefix="simspec-replay-") as place:
+            todo = [(job, kappa) for kappa in job.kappas]
+            record_all(Path(place), todo, recording, crew.many or default_threads(), progress)
+            differs += _rounds_differ(found.path, Path(place))
+    return Replayed(_named(found, job), tuple(differs))
 
 
 def _chunk(found: Dataset, job: Job, chunk: int) -> Replayed:
@@ -182,7 +224,7 @@ def _sums(job: Job, tallies: Sequence[Tally], chunks: range) -> np.ndarray:
     """Totals by κ and unit, as the chunks table has them."""
     sums = np.stack([tally.sums for tally in tallies])
     if job.simulation.fresh and sums.shape[1] > len(chunks):  # lanes of chunks whose windows are independent
-        sums = np.add.reduceat(sums, np.arange(0, sums.shape[1], 64), axis=1)
+        sums = np.add.reduceat(sums, np.arange(0, sums.shape[1], LANES), axis=1)
     return sums.reshape(-1, len(SUMS))
 
 

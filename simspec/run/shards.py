@@ -17,9 +17,9 @@ from simspec.kernels.tally import Tally
 from simspec.model import DatasetError, ParameterError, Scenario
 from simspec.model.scenario import POINTS_LIMIT
 from simspec.run import store
-from simspec.run.count_files import NAME_DIGITS
+from simspec.run.count_files import is_whole, name_of
 from simspec.run.dataset import Dataset
-from simspec.run.dispatch import Work, play_jobs
+from simspec.run.dispatch import Work, expected_of, play_jobs
 from simspec.run.engine import Job, warm
 from simspec.run.executors import Crew, threads_only
 from simspec.run.folder import (
@@ -34,9 +34,9 @@ from simspec.run.folder import (
     settle,
     stored_scenario,
 )
+from simspec.run.keeping import FOLDER, Kept, run_of
 from simspec.run.manifest import read_manifest
-from simspec.run.parts import FOLDER, Parts, run_of
-from simspec.run.planning import Plan, plan, windows_of
+from simspec.run.planning import Plan, plan
 from simspec.run.precision import decide
 from simspec.run.progress import Progress
 from simspec.run.remote import Mirror, mirrored
@@ -79,7 +79,7 @@ class Shard:
 class _Share:
     """Gives out every n-th piece of work that is not kept yet."""
 
-    def __init__(self, kept: Parts, shard: Shard) -> None:
+    def __init__(self, kept: Kept, shard: Shard) -> None:
         self.kept, self._shard, self._before, self.pieces = kept, shard, 0, 0
 
     def split(self, job: Job, after: int = 0) -> list[Work]:
@@ -99,7 +99,7 @@ class _Share:
         self.kept.keep(job, chunks, outcome)
 
 
-class _Present(Parts):
+class _Present(Kept):
     """Gives out what is kept, and notes of which simulations something is not."""
 
     @functools.cached_property
@@ -116,7 +116,7 @@ class _Present(Parts):
 
 
 @dataclass(frozen=True)
-class Shared:
+class ShardDone:
     """What became of a shard of a scenario: its folder or address, its pieces, and those of the whole sweep.
 
     A piece is a ``unit``: some chunks, or a whole simulation where each stops by itself.
@@ -145,7 +145,7 @@ def _suffix(shard: Shard) -> str:
 def play_shard(
     scenario: Scenario, shard: Shard, output: str | Path | None = None, crew: Crew | None = None,
     progress: Progress | None = None, most: int = POINTS_LIMIT,
-) -> Shared:  # fmt: skip
+) -> ShardDone:  # fmt: skip
     """Play one machine's share of a scenario into a folder; what is there already is not played again.
 
     Parameters
@@ -184,8 +184,8 @@ def play_shard(
             pieces = _play_share(folder, todo, shard, crew or Crew(), progress, mirror)
     place, jobs = mirror.name if mirror else str(folder), list(todo.jobs)
     if scenario.stop is not None:
-        return Shared(scenario.name, folder, place, shard, pieces, len(jobs), "simulation")
-    return Shared(scenario.name, folder, place, shard, pieces, sum(len(job.pieces()) for job in jobs))
+        return ShardDone(scenario.name, folder, place, shard, pieces, len(jobs), "simulation")
+    return ShardDone(scenario.name, folder, place, shard, pieces, sum(len(job.pieces()) for job in jobs))
 
 
 def _play_share(
@@ -194,13 +194,15 @@ def _play_share(
     """How many pieces the share has, all of which are kept now."""
     jobs, own, stop = list(todo.jobs), open_folder(folder, todo.scenario, todo), todo.scenario.stop
     push = mirror.push if mirror else lambda: None
-    kept = Parts(folder, settle(folder, own), progress, push, run_of(todo.scenario), again=stop is not None)
+    kept = Kept(folder, settle(folder, own), progress, push, run_of(todo.scenario), again=stop is not None)
     store.write_json(own.manifest | {"shard": str(shard), "complete": False}, folder / store.MANIFEST)
     kept.written()
     share = _Share(kept, shard)
     warm(jobs, progress)
     if progress is not None:
-        progress.begin("simulating", 0 if stop else sum(windows_of(job) for job in jobs) // shard.of)
+        ahead = _Share(kept, shard)
+        works = ((job, work) for job in ([] if stop else jobs) for work in ahead.split(job))
+        progress.begin("simulating", sum(expected_of(job, work) for job, work in works))
     try:
         with crew.workers(progress) as workers:
             if stop is not None:  # decided by its own counts, so that whole simulations are shared
@@ -306,13 +308,13 @@ def _manifest(folder: Path) -> dict[str, Any]:
 def _sources(folder: Path, manifest: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     """Files of counts of a folder, and the names they go by among those that were played."""
     for path in sorted((folder / FOLDER).glob("*.parquet")):
-        if store.digest(path)[:NAME_DIGITS] != path.stem:
+        if not is_whole(path):
             raise DatasetError(f"{path}: damaged; run its shard again, which plays what it held, and combine then")
         yield path, path.name
     bad = set(damaged(folder, manifest))
     for name, (_, digest) in manifest["files"].items():
         if name.startswith("tallies/") and name not in bad:
-            yield folder / name, f"{digest[:NAME_DIGITS]}.parquet"
+            yield folder / name, name_of(digest)
 
 
 def _take(source: Path, target: Path) -> None:

@@ -16,12 +16,11 @@ from simspec.model.scenario import POINTS_LIMIT
 from simspec.run import store
 from simspec.run.dataset import Dataset, read
 from simspec.run.dispatch import play_jobs
-from simspec.run.engine import Job, Parts, merge, warm
-from simspec.run.executors import Crew, Workers
+from simspec.run.engine import Job, Pieces, merge, warm
+from simspec.run.executors import Crew
 from simspec.run.folder import Opened, damaged, locked, open_folder, own_folder, settle
+from simspec.run.keeping import Kept, run_of
 from simspec.run.known import Laws, known_jobs
-from simspec.run.parts import Parts as Kept
-from simspec.run.parts import run_of
 from simspec.run.planning import Plan, plan, sections, windows_of
 from simspec.run.played import Played, compacted, tally_table
 from simspec.run.precision import decide
@@ -30,6 +29,7 @@ from simspec.run.progress import Progress
 from simspec.run.record import Recording, record_all, unrecorded
 from simspec.run.remote import Mirror, mirrored
 from simspec.run.tables import Block
+from simspec.run.workers import Workers
 from simspec.text import plural
 
 
@@ -145,8 +145,8 @@ def _write_missing(
     jobs = [job for n in missing for job in todo.parts[n]]
     warm(jobs, progress)
     if progress is not None:
-        progress.total = 0 if todo.scenario.stop else sum(windows_of(job) for job in jobs)
-        progress.say("simulating" if todo.scenario.method == "simulate" else f"method {todo.scenario.method}")
+        doing = "simulating" if todo.scenario.method == "simulate" else f"method {todo.scenario.method}"
+        progress.begin(doing, 0 if todo.scenario.stop else sum(windows_of(job) for job in jobs))
     parts = _as_far_as_needed(todo, kept, workers, progress)
     results = _results([job for n in missing for job in parts[n]], todo, kept, workers, progress)
     note = {"scenario": todo.scenario.to_dict(), "stream_version": STREAM_VERSION}
@@ -167,20 +167,20 @@ def _is_written(manifest: dict[str, Any], part: int) -> bool:
 
 
 def _write_section(
-    writer: store.PartWriter, results: list[tuple[Job, Parts, Laws]], todo: Plan, failed: dict[str, dict[str, str]],
+    writer: store.PartWriter, results: list[tuple[Job, Pieces, Laws]], todo: Plan, failed: dict[str, dict[str, str]],
     progress: Progress | None,
 ) -> None:  # fmt: skip
     """Price some simulations and append them to the tables; says which could not be played."""
     blocks: list[Block] = []
     played: list[Played] = []
-    for job, parts, laws in results:
+    for job, pieces, laws in results:
         key = job.simulation.id
         failed.pop(key, None)
         if job.failure:
             failed[key] = {"simulation_id": key, "process": str(job.simulation), "error": job.failure}
             continue
-        blocks.append(Block(job, merge(parts) if parts else (), todo.costs, todo.scenario.level, laws))
-        played += compacted(job, parts)
+        blocks.append(Block(job, merge(pieces) if pieces else (), todo.costs, todo.scenario.level, laws))
+        played += compacted(job, pieces)
     if progress is not None:
         doing = progress.doing
         progress.say("estimating and writing")
@@ -220,7 +220,7 @@ def _as_far_as_needed(todo: Plan, kept: Kept, workers: Workers, progress: Progre
 
 def _results(
     jobs: list[Job], todo: Plan, kept: Kept, workers: Workers, progress: Progress | None
-) -> Iterator[tuple[Job, Parts, Laws]]:
+) -> Iterator[tuple[Job, Pieces, Laws]]:
     """Each job with its pieces, or with its exact laws."""
     if todo.scenario.method == "exact":
         yield from ((job, {}, laws) for job, laws in known_jobs(jobs, todo.costs))

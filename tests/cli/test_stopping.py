@@ -21,14 +21,14 @@ import simspec
 from simspec.cli import interrupts
 from simspec.cli.main import main
 from simspec.model import Scenario
-from simspec.run import parts
+from simspec.run import keeping
 from simspec.run.dispatch import play_jobs
 from simspec.run.executors import threads_only
 from simspec.run.planning import plan
 from simspec.run.progress import Progress
 
 ENTRY = "import simspec.run.progress as own; own.TICK = 0.2; from simspec.cli.main import entry; entry()"
-SLOW = "import simspec.run.parts as own; own.Parts.flush = lambda self: __import__('time').sleep(60); " + ENTRY
+SLOW = "import simspec.run.keeping as own; own.Kept.flush = lambda self: __import__('time').sleep(60); " + ENTRY
 OURS = {"PYTHONPATH": str(Path(simspec.__file__).parents[1])}
 LONG = """\
 name = "long"
@@ -119,7 +119,7 @@ def _own_terminal():
 
 
 def kept(folder):
-    return len(list((folder / parts.FOLDER).glob("*.parquet")))
+    return len(list((folder / keeping.FOLDER).glob("*.parquet")))
 
 
 def test_ctrl_c_on_a_narrow_terminal_and_the_line_that_goes_on(place, start):
@@ -219,7 +219,7 @@ def test_a_reader_that_leaves_does_not_stop_a_run(place, start):
 def test_pieces_of_one_long_simulation_are_kept_and_counted_as_they_come(tmp_path):
     job = next(plan(Scenario.from_dict({"name": "l", "windows": 40_000_000, "kappa": [4], "process": {"type": "markov",
                 "alpha": 0.7, "rho": 0.3, "start": "carry"}})).jobs)  # fmt: skip
-    shelf, progress, seen = parts.Parts(tmp_path), Progress(quiet=True), []
+    shelf, progress, seen = keeping.Kept(tmp_path), Progress(quiet=True), []
     keep = shelf.keep
     shelf.keep = lambda *own: (keep(*own), seen.append(progress.done))
     with threads_only(1) as workers:
@@ -229,7 +229,7 @@ def test_pieces_of_one_long_simulation_are_kept_and_counted_as_they_come(tmp_pat
     shelf.flush()
     progress.begin("again", progress.done)
     with threads_only(1) as workers:
-        list(play_jobs([job], workers, progress, parts.Parts(tmp_path)))
+        list(play_jobs([job], workers, progress, keeping.Kept(tmp_path)))
     assert (progress.done, progress.total) == (0, 0)  # what is kept is not waited for
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from simspec.model import Scenario
-from simspec.run import count_files, dispatch, engine, parts, planning, record, shards, store, sweep
+from simspec.run import count_files, dispatch, engine, keeping, planning, record, shards, store, sweep
 from simspec.run.engine import play
 from simspec.run.executors import Crew
 from simspec.run.record import Recording
@@ -57,7 +57,7 @@ WORKERS_SECONDS = 8.0
 def small():
     """Many pieces, many files of counts, several parts."""
     engine.PIECE_WINDOWS = dispatch.PIECE_WINDOWS = engine.FRESH_PIECE_WINDOWS = 2**18
-    parts.FLUSH_SECONDS = parts.FLUSH_SHARE = 0.0
+    keeping.FLUSH_SECONDS = keeping.FLUSH_SHARE = 0.0
     count_files.MOST_FILES = 3  # so that files of counts are written as one all the time
     planning.ROWS_PER_PART, planning.MOST_PARTS = 1500, 1000
 
@@ -136,13 +136,13 @@ def watch():
         changing(pq.ParquetWriter, name)
     watched(sweep, "settle", "settling")
     shards.settle = sweep.settle
-    watched(parts, "write", "flushing played/")
-    watched(parts, "fewer", "compacting played/")
-    watched(parts.Parts, "tidy", "tidying")
+    watched(keeping, "write", "flushing played/")
+    watched(keeping, "fewer", "compacting played/")
+    watched(keeping.Kept, "tidy", "tidying")
     watched(store.PartWriter, "add", "writing a part")
     watched(store.PartWriter, "__exit__", "writing a part", then="between parts and manifest")
     watched(sweep, "_write_missing", "simulating")
-    watched(parts.Parts, "forget", then="simulating")  # the manifest names the part
+    watched(keeping.Kept, "forget", then="simulating")  # the manifest names the part
     watched(record, "record", "recording")
     watched(shards, "_take", "taking from a shard")
     manifest = store.write_json

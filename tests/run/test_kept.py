@@ -10,12 +10,12 @@ import pytest
 
 from simspec.kernels.tally import Folded
 from simspec.model import DatasetError, Scenario
-from simspec.run import count_files, dispatch, engine, folder, parts, store
+from simspec.run import count_files, dispatch, engine, folder, keeping, store
 from simspec.run.dispatch import play_jobs
 from simspec.run.engine import merge
 from simspec.run.executors import threads_only
 from simspec.run.folder import locked
-from simspec.run.parts import Parts
+from simspec.run.keeping import Kept
 from simspec.run.planning import plan
 from simspec.run.played import arrays_of
 from simspec.run.progress import Progress
@@ -45,8 +45,8 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr(engine, "PIECE_WINDOWS", 2**19)
     monkeypatch.setattr(engine, "FRESH_PIECE_WINDOWS", 2**19)
     monkeypatch.setattr(dispatch, "PIECE_WINDOWS", 2**19)
-    monkeypatch.setattr(parts, "FLUSH_SECONDS", 0.0)
-    monkeypatch.setattr(parts, "FLUSH_SHARE", 0.0)
+    monkeypatch.setattr(keeping, "FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(keeping, "FLUSH_SHARE", 0.0)
     for module in (store, count_files):  # nobody pulls the plug here, and a disk takes its time
         monkeypatch.setattr(module, "sync", lambda path: None)
 
@@ -84,11 +84,11 @@ def same(one, other):
 @pytest.mark.parametrize("kind", KINDS)
 def test_counts_of_every_kind_are_read_back_as_they_were_played(kind, tmp_path):
     jobs = list(plan(scenario(**KINDS[kind])).jobs)
-    kept = Parts(tmp_path)
+    kept = Kept(tmp_path)
     with threads_only(2) as workers:
         first = [merge(own) for _, own in play_jobs(jobs, workers, None, kept)]
     kept.flush()
-    again = Parts(tmp_path)
+    again = Kept(tmp_path)
     assert all(work.outcome for job in jobs for work in again.split(job))
     with threads_only(2) as workers:
         second = [merge(own) for _, own in play_jobs(jobs, workers, None, again)]
@@ -100,15 +100,15 @@ def test_counts_of_every_kind_are_read_back_as_they_were_played(kind, tmp_path):
 
 def stop_after(monkeypatch, pieces):
     """Ctrl-C once so many pieces were played."""
-    keep, left = Parts.keep, iter(range(pieces))
+    keep, left = Kept.keep, iter(range(pieces))
 
     def stopped(self, *own):
         keep(self, *own)
         if next(left, None) is None:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Parts, "keep", stopped)
-    return lambda: monkeypatch.setattr(Parts, "keep", keep)
+    monkeypatch.setattr(Kept, "keep", stopped)
+    return lambda: monkeypatch.setattr(Kept, "keep", keep)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -135,8 +135,8 @@ def test_nothing_is_played_twice(tmp_path, monkeypatch, played):
     with pytest.raises(KeyboardInterrupt):
         sweep(own, tmp_path / "cut", threads=1)
     go_on()
-    before = len(list(Parts(tmp_path / "cut").files()))
-    kept = sum(at.stretch.chunks for entries in Parts(tmp_path / "cut")._index.values() for at in entries)
+    before = len(list(Kept(tmp_path / "cut").files()))
+    kept = sum(at.stretch.chunks for entries in Kept(tmp_path / "cut")._index.values() for at in entries)
     done = len(played)
     sweep(own, tmp_path / "cut", threads=1)
     every = sum(job.layout.chunks * len(job.kappas) for job in plan(own).jobs)
@@ -174,7 +174,7 @@ def test_a_damaged_file_of_counts_is_named_and_played_again(how, tmp_path, monke
     with pytest.raises(KeyboardInterrupt):
         sweep(own, tmp_path / "cut")
     go_on()
-    victim = Parts(tmp_path / "cut").files()[0]
+    victim = Kept(tmp_path / "cut").files()[0]
     damage(victim, how)
     heard = Heard()
     sweep(own, tmp_path / "cut", progress=heard)
@@ -233,17 +233,17 @@ def test_what_a_folder_was_asked_for_before_stands_in_its_manifest(tmp_path):
 def test_counts_reach_the_disk_after_some_time_or_some_share_of_it_or_when_they_are_many(tmp_path, monkeypatch):
     """10 s, 2% of a long run, 16 MB: little is lost to a kill, and a long run is not written all the time."""
     now, flushed = SimpleNamespace(seconds=0.0), []
-    monkeypatch.setattr(parts, "time", SimpleNamespace(monotonic=lambda: now.seconds))
-    monkeypatch.setattr(parts, "FLUSH_SECONDS", 10.0)
-    monkeypatch.setattr(parts, "FLUSH_SHARE", 0.02)
+    monkeypatch.setattr(keeping, "time", SimpleNamespace(monotonic=lambda: now.seconds))
+    monkeypatch.setattr(keeping, "FLUSH_SECONDS", 10.0)
+    monkeypatch.setattr(keeping, "FLUSH_SHARE", 0.02)
     job = next(plan(scenario(windows=1000, kappa=[0])).jobs)
     outcome = engine.play(job, [0])
-    kept = Parts(tmp_path, written=lambda: flushed.append(now.seconds))
+    kept = Kept(tmp_path, written=lambda: flushed.append(now.seconds))
     for now.seconds in (9.0, 11.0, 12.0, 22.0, 1000.0, 1011.0, 1019.0, 1021.0):
         kept.keep(job, range(1), outcome)
     assert flushed == [11.0, 22.0, 1000.0, 1021.0]
     each = sum(array.nbytes for array in arrays_of(outcome[0]).values())
-    monkeypatch.setattr(parts, "FLUSH_BYTES", 2 * each)
+    monkeypatch.setattr(keeping, "FLUSH_BYTES", 2 * each)
     for _ in range(6):
         kept.keep(job, range(1), outcome)
     assert len(flushed) == 6
@@ -305,11 +305,11 @@ def test_counts_of_another_seed_are_not_taken_for_ours(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             sweep(scenario(seed=seed), tmp_path / f"cut{seed}", threads=1)
         go_on()
-    foreign = Parts(tmp_path / "cut2").files()
+    foreign = Kept(tmp_path / "cut2").files()
     assert foreign
     for path in foreign:
         shutil.copy(path, tmp_path / "cut1/played")
     heard = Heard()
     assert data(sweep(scenario(), tmp_path / "cut1", progress=heard).path) == whole
     assert '"seed":2' in "".join(line for line in heard.lines if "of another run" in line)
-    assert {path.name for path in Parts(tmp_path / "cut1").files()} == {path.name for path in foreign}
+    assert {path.name for path in Kept(tmp_path / "cut1").files()} == {path.name for path in foreign}

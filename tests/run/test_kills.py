@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from simspec.model import DatasetError, Scenario
-from simspec.run import count_files, dispatch, engine, parts, planning, store
+from simspec.run import count_files, dispatch, engine, keeping, planning, store
 from simspec.run.sweep import sweep
 
 HERE = Path(__file__).parent
@@ -153,8 +153,8 @@ QUICK = ("replace", "unlink", "write_table")
 def many_files(monkeypatch):
     monkeypatch.setattr(engine, "PIECE_WINDOWS", 2**18)
     monkeypatch.setattr(dispatch, "PIECE_WINDOWS", 2**18)
-    monkeypatch.setattr(parts, "FLUSH_SECONDS", 0.0)
-    monkeypatch.setattr(parts, "FLUSH_SHARE", 0.0)
+    monkeypatch.setattr(keeping, "FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(keeping, "FLUSH_SHARE", 0.0)
     monkeypatch.setattr(planning, "ROWS_PER_PART", 200)
     monkeypatch.setattr(planning, "MOST_PARTS", 1000)
     monkeypatch.setattr(count_files, "MOST_FILES", 3)
@@ -294,7 +294,7 @@ def test_a_part_that_was_harmed_is_made_again_or_named(harm, table, many_files, 
 
 def test_a_folder_that_is_removed_under_a_run(many_files, tmp_path, monkeypatch):
     """Said in one line; counts that were written after that are used again."""
-    own, keep, left = Scenario.from_dict(SOME), parts.Parts.keep, iter(range(3))
+    own, keep, left = Scenario.from_dict(SOME), keeping.Kept.keep, iter(range(3))
     whole = data(sweep(own, tmp_path / "whole").path)
 
     def removing(self, *arguments):
@@ -302,7 +302,7 @@ def test_a_folder_that_is_removed_under_a_run(many_files, tmp_path, monkeypatch)
             shutil.rmtree(tmp_path / "out")
         keep(self, *arguments)
 
-    monkeypatch.setattr(parts.Parts, "keep", removing)
+    monkeypatch.setattr(keeping.Kept, "keep", removing)
     assert re.search(
         r"out\S*: cannot be written \(No such file or directory\)", error_of(lambda: sweep(own, tmp_path / "out"))
     )

@@ -13,17 +13,17 @@ from simspec.model import Iid, Scenario, Simulation, simulation
 from simspec.model.lately import Lately
 from simspec.model.rounds import DraftLaw
 from simspec.model.schemes import Tree
-from simspec.run import count_files, engine, parts, planning
+from simspec.run import count_files, engine, keeping, planning
 from simspec.run.count_files import MOST_FILES, Rows, held, write
 from simspec.run.dataset import read
 from simspec.run.dispatch import run_jobs
 from simspec.run.engine import play
-from simspec.run.parts import Parts, run_of
+from simspec.run.keeping import Kept, run_of
 from simspec.run.planning import plan
 from simspec.run.played import arrays_in, played_of
-from simspec.run.store import PartWriter
+from simspec.run.store import PartWriter, portions
 from simspec.run.sweep import sweep
-from simspec.run.tables import Block, estimate_table, portions
+from simspec.run.tables import Block, estimate_table
 
 
 def scenario(points, costs=2, **changes):
@@ -35,20 +35,20 @@ def scenario(points, costs=2, **changes):
 
 def test_few_files_however_long_it_takes(tmp_path, monkeypatch):
     """Each of 100 pieces of work comes to the disk by itself, in three runs; what is kept is the same."""
-    monkeypatch.setattr(parts, "FLUSH_SECONDS", 0.0)
-    monkeypatch.setattr(parts, "FLUSH_SHARE", 0.0)
+    monkeypatch.setattr(keeping, "FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(keeping, "FLUSH_SHARE", 0.0)
     own, most = scenario(100, costs=1), 0
     jobs = list(plan(own).jobs)
     assert len(jobs) == 100
     for number in range(3):
-        kept = Parts(tmp_path, run=run_of(own), again=number == 1)
+        kept = Kept(tmp_path, run=run_of(own), again=number == 1)
         for job in jobs[number::3]:
             kept.keep(job, range(1), play(job, [0]))
             most = max(most, len(kept.files()))
         if number == 1:  # what was kept in the same run, and moved since
             assert_kept(kept, jobs[number::3])
     assert most == MOST_FILES
-    again = Parts(tmp_path, run=run_of(own))
+    again = Kept(tmp_path, run=run_of(own))
     assert len(again.files()) <= MOST_FILES
     assert_kept(again, jobs)
 

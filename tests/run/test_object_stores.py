@@ -17,7 +17,7 @@ import pyarrow.fs as pafs
 import pytest
 
 from simspec.model import DatasetError, Scenario
-from simspec.run import parts, planning, remote
+from simspec.run import keeping, planning, remote
 from simspec.run.dataset import read
 from simspec.run.progress import Progress
 from simspec.run.remote import Mirror
@@ -155,8 +155,8 @@ def url(proxy, request):
 
 @pytest.fixture
 def many_files(monkeypatch, tmp_path):
-    monkeypatch.setattr(parts, "FLUSH_SECONDS", 0.0)
-    monkeypatch.setattr(parts, "FLUSH_SHARE", 0.0)
+    monkeypatch.setattr(keeping, "FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(keeping, "FLUSH_SHARE", 0.0)
     monkeypatch.setattr(planning, "ROWS_PER_PART", 1)
     monkeypatch.setattr(remote, "home", lambda: tmp_path / "cache")
 

@@ -9,12 +9,12 @@ import pytest
 from simspec import theory
 from simspec.cli.main import main
 from simspec.model import Cost, Drift, Iid, Markov, ParameterError, Scenario, Simulation
-from simspec.run import dispatch, engine, layout, parts, planning
+from simspec.run import dispatch, engine, keeping, layout, planning
 from simspec.run.compare import _stored
 from simspec.run.engine import Job
 from simspec.run.executors import Crew
+from simspec.run.keeping import Kept
 from simspec.run.layout import looks
-from simspec.run.parts import Parts
 from simspec.run.planning import plan
 from simspec.run.record import Recording
 from simspec.run.sweep import sweep
@@ -92,16 +92,16 @@ def test_who_plays_changes_nothing(crew, tmp_path, monkeypatch):
 def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path, monkeypatch, played):
     whole = sweep(scenario({"speedup": 0.03}), tmp_path / "whole")
     every = len(played)
-    monkeypatch.setattr(parts, "FLUSH_SECONDS", 0.0)
-    monkeypatch.setattr(parts, "FLUSH_SHARE", 0.0)
-    keep, left = Parts.keep, itertools.count(1)
+    monkeypatch.setattr(keeping, "FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(keeping, "FLUSH_SHARE", 0.0)
+    keep, left = Kept.keep, itertools.count(1)
 
     def stopped(self, *own):
         keep(self, *own)
         if next(left) % 3 == 0:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Parts, "keep", stopped)
+    monkeypatch.setattr(Kept, "keep", stopped)
     for _ in range(200):
         try:
             sweep(scenario({"speedup": 0.03}), tmp_path / "cut", threads=1)
@@ -140,21 +140,21 @@ def test_what_is_left_of_a_budget_goes_to_one_that_needs_less(tmp_path):
 @pytest.mark.parametrize("process", [CHAIN, {"type": "iid", "alpha": 0.7}], ids=lambda own: own["type"])
 def test_a_fixed_budget_that_was_broken_off_becomes_one_that_stops(process, tmp_path, monkeypatch):
     """Its pieces go over looks; these are not used then, and nothing else differs."""
-    monkeypatch.setattr(parts, "FLUSH_SECONDS", 0.0)
-    monkeypatch.setattr(parts, "FLUSH_SHARE", 0.0)
-    keep = Parts.keep
+    monkeypatch.setattr(keeping, "FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(keeping, "FLUSH_SHARE", 0.0)
+    keep = Kept.keep
 
     def stopped(self, *own):
         keep(self, *own)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Parts, "keep", stopped)
+    monkeypatch.setattr(Kept, "keep", stopped)
     monkeypatch.setattr(engine, "PIECE_WINDOWS", 3 * 3 * 2**10)  # three chunks of three κ
     monkeypatch.setattr(engine, "FRESH_PIECE_WINDOWS", 3 * 2**10)
     with pytest.raises(KeyboardInterrupt):
         sweep(scenario(None, process=process, windows=8192), tmp_path / "out", threads=1)
     assert list((tmp_path / "out" / "played").glob("*.parquet"))
-    monkeypatch.setattr(Parts, "keep", keep)
+    monkeypatch.setattr(Kept, "keep", keep)
     asked = scenario({"speedup": 0.05}, process=process)
     fresh = sweep(asked, tmp_path / "fresh")
     assert data(sweep(asked, tmp_path / "out").path) == data(fresh.path)
@@ -283,16 +283,16 @@ def test_a_budget_is_shared_out_alike_by_anyone_in_any_number_of_runs(tmp_path, 
     whole = sweep(asked, tmp_path / "whole")
     assert len(set(whole.estimates["looks"])) > 1
     monkeypatch.setattr(engine, "PIECE_WINDOWS", 2**12)
-    monkeypatch.setattr(parts, "FLUSH_SECONDS", 0.0)
-    monkeypatch.setattr(parts, "FLUSH_SHARE", 0.0)
-    keep, left = Parts.keep, itertools.count(1)
+    monkeypatch.setattr(keeping, "FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(keeping, "FLUSH_SHARE", 0.0)
+    keep, left = Kept.keep, itertools.count(1)
 
     def stopped(self, *own):
         keep(self, *own)
         if next(left) % 25 == 0:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Parts, "keep", stopped)
+    monkeypatch.setattr(Kept, "keep", stopped)
     while True:
         try:
             sweep(asked, tmp_path / "cut", crew=Crew(many=5))
@@ -306,13 +306,13 @@ def test_a_budget_is_shared_out_alike_by_anyone_in_any_number_of_runs(tmp_path, 
 def test_counts_are_not_held_while_others_are_played(tmp_path, monkeypatch):
     """What a look has played is on disk before the next, and read from there."""
     held = []
-    flush = Parts.flush
+    flush = Kept.flush
 
     def noted(self):
         flush(self)
         held.append(sum(at.path is None for own in self._index.values() for at in own))
 
-    monkeypatch.setattr(Parts, "flush", noted)
+    monkeypatch.setattr(Kept, "flush", noted)
     sweep(scenario({"speedup": 0.05}), tmp_path / "out")
     assert len(held) >= 2
     assert not any(held)

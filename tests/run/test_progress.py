@@ -1,103 +1,116 @@
-"""What a run says of itself while it works: speed, what is left, on a terminal, in a pipe, to nobody."""
+"""How much is done is said in parts of what was planned: requests play more rounds than that, and no run 101%."""
 
-import io
-import time
-from types import SimpleNamespace
+import re
+from io import StringIO
+from pathlib import Path
 
 import pytest
 
-from simspec.run import progress
-from simspec.run.progress import ERASE, START, Progress
+from simspec.model import Scenario
+from simspec.run.dispatch import expected_of
+from simspec.run.planning import plan, windows_of
+from simspec.run.progress import Progress
+from simspec.run.record import Recording
+from simspec.run.shards import Shard, combine, play_shard
+from simspec.run.sweep import sweep
+
+DRIFT = {"type": "drift", "alpha_start": 0.85, "alpha_end": 0.62, "tokens": 128}
+MIXTURE = {"type": "discrete_mixture", "alphas": [0.9, 0.5], "weights": [0.5, 0.5], "weights_of": "requests",
+           "request_tokens": 256}  # fmt: skip
+DATA = Path(__file__).parents[2] / "scenarios" / "data"
+TRACES = [
+    {"type": "trace", "path": str(DATA / "smollm2_windows_k8.parquet"), "request": "request", "drafted": 8,
+     "accepted": "accepted_full", "bonus_included": False},
+    {"type": "trace", "path": str(DATA / "smollm2_dense_tl24.parquet"), "request": "request", "alpha": "tok_accept"},
+]  # fmt: skip
+PROCESSES = [
+    {"type": "iid", "alpha": 0.7},
+    {"type": "markov", "alpha": 0.7, "rho": 0.3, "start": "carry"},
+    {"type": "hmm", "P": [[0.9, 0.1], [0.2, 0.8]], "alphas": [0.95, 0.4]},
+    DRIFT,
+    MIXTURE,
+]
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
+class Noted(Progress):
+    """Notes what it would print after each piece."""
+
+    def __init__(self):
+        super().__init__(quiet=True, stream=StringIO())
+        self.shares, self.lines = [], []
+
+    def add(self, windows, expected=None):
+        super().add(windows, expected)
+        self.shares.append(self.ready / self.total)
+        self.lines.append(self.line())
 
 
-@pytest.fixture
-def clock(monkeypatch):
-    """Time that passes when it is told to."""
-    now = SimpleNamespace(seconds=100.0)
-    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now.seconds))
-    return now
+def _scenario(process, windows=1_000_000, **more):
+    return Scenario.from_dict({"name": "p", "windows": windows, "kappa": [0, 4], "process": process} | more)
 
 
-@pytest.fixture
-def narrow(monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "24")
+@pytest.mark.parametrize("process", [DRIFT, MIXTURE], ids=["drift", "mixture"])
+def test_requests_play_more_rounds_than_planned_and_end_at_100(process, tmp_path):
+    with Noted() as progress:
+        own = sweep(_scenario(process), tmp_path / "out", progress=progress, threads=1)
+    assert progress.done == own.counts["count"].sum() > 1.5 * progress.total
+    assert progress.ready == progress.total == 2_000_000
+    assert progress.shares == sorted(progress.shares)
+    assert len(progress.shares) > 1
+    said = [float(found[1]) for line in progress.lines if (found := re.search(r"(\d+)%", line))]
+    assert said
+    assert max(said) <= 100
 
 
-def test_speed_share_and_time_left(clock):
-    with Progress(total=100_000_000, quiet=True) as own:
-        own.say("simulating")
-        assert own.line() == "[  0.0 s] simulating"
-        clock.seconds += 7.0  # compiling, which says nothing of the speed
-        own.add(0)
-        clock.seconds += 3.0
-        own.add(4_000_000)
-        assert own.line() == "[ 10.0 s] simulating: 4,000,000 windows, 1.3 M/s"  # too early to tell the end
-        clock.seconds += 7.0
-        own.add(26_000_000)
-        told = "simulating: 30,000,000 windows, 3.0 M/s"
-        assert own.line() == f"[ 17.0 s] {told}, 30%, ready in about 23 s"
-        own.spare(40_000_000)  # kept from an earlier run
-        assert own.line() == f"[ 17.0 s] {told}, 50%, ready in about 10 s"
-        own.spare(10**9)
-        assert own.line() == f"[ 17.0 s] {told}"
-        own.begin("recording", 10)
-        assert own.line() == "[ 17.0 s] recording"
-        clock.seconds += 100.0
-        own.add(5)
-        clock.seconds += 1.0
-        assert own.line() == "[118.0 s] recording: 5 windows, 0.0 M/s, 50%, ready in about 1 s"
+def test_every_kind_of_work_counts_as_it_was_planned(tmp_path):
+    """Pieces sum to the plan, whatever κ they are played at, and with a policy, a scheme, a trace, a last odd lane."""
+    table = [_scenario(PROCESSES, 100_003), _scenario(PROCESSES[:2], 100_003, policy={"type": "heuristic"})]
+    table += [
+        _scenario(PROCESSES[0], 100_003, scheme={"type": "tree", "misses": [0.4, 0.2]}),
+        _scenario(TRACES, 100_003),
+    ]
+    for number, own in enumerate(table):
+        with Progress(quiet=True) as progress:
+            assert not sweep(own, tmp_path / f"{number}", progress=progress).failed
+        assert progress.ready == progress.total == sum(windows_of(job) for job in plan(own).jobs)
 
 
-def heard(stream, lines=2, quiet=False):
-    """All that is printed, until so many lines are, during work on something with a hostile name."""
-    with Progress(quiet=quiet, stream=stream) as own:
-        own.say("simulating \x1b[31m a name that is longer than the terminal")
-        own.note("note \x1b[2J of it")
-        end = time.monotonic() + (10.0 if lines else 0.05)
-        while stream.getvalue().count("] simulating") < (lines or 1) and time.monotonic() < end:
-            time.sleep(0.01)
-        own.clear()
-    return stream.getvalue()
+def test_of_a_run_that_goes_on_what_is_kept_is_not_waited_for(tmp_path):
+    few, more = (_scenario(PROCESSES, windows) for windows in (1_000_000, 1_700_000))
+    sweep(few, tmp_path / "out")
+    with Progress(quiet=True) as progress:
+        sweep(more, tmp_path / "out", progress=progress)
+    assert 0 < progress.ready == progress.total < sum(windows_of(job) for job in plan(more).jobs) - 2_000_000
 
 
-@pytest.fixture
-def at_once(monkeypatch):
-    monkeypatch.setattr(progress, "FIRST", 0.01)
-    monkeypatch.setattr(progress, "TICK", 0.01)
+def test_a_shard_counts_its_own_share_and_what_of_it_is_left(tmp_path):
+    own, totals = _scenario(PROCESSES, 3_000_000), []
+    for number in (1, 2, 3):
+        with Progress(quiet=True) as progress:
+            play_shard(own, Shard(number, 3), tmp_path / f"{number}", progress=progress)
+        assert progress.ready == progress.total > 0
+        totals.append(progress.total)
+    assert sum(totals) == sum(windows_of(job) for job in plan(own).jobs)
+    with Progress(quiet=True) as progress:
+        play_shard(own, Shard(1, 3), tmp_path / "1", progress=progress)
+    assert (progress.done, progress.total) == (0, 0)
+    assert combine(tmp_path / "all", [tmp_path / str(number) for number in (1, 2, 3)]).complete
 
 
-def test_one_line_is_rewritten_on_a_terminal_and_never_wraps(at_once, narrow):
-    text = heard(Terminal())
-    lines = [line.removesuffix(ERASE) for line in text.split(START)]
-    assert any("simulating" in line for line in lines)
-    assert all(len(line) < 24 for line in lines if "] " in line)
-    assert text.endswith(START + ERASE)
-    assert "note �[2J of it\n" in text
-    assert "\x1b" not in text.replace(ERASE, "")
+def test_parts_of_a_job_sum_to_the_plan_where_lanes_grow():
+    own = _scenario(PROCESSES, 10**9, stop={"speedup": 1e-3})
+    for job in plan(own).jobs:
+        assert sum(job.planned_in(piece) for piece in job.pieces()) == job.planned
+        later = job.at_look(5)
+        assert sum(later.planned_in(piece) for piece in later.pieces()) == later.planned < job.planned
 
 
-@pytest.mark.parametrize("stream", [io.StringIO, Terminal], ids=["pipe", "dumb terminal"])
-def test_plain_lines_where_none_can_be_rewritten(stream, at_once, narrow, monkeypatch):
-    monkeypatch.setenv("TERM", "dumb" if stream is Terminal else "xterm")
-    text = heard(stream())
-    assert not {"\x1b", "\r"} & set(text)
-    assert text.count("simulating �[31m a name that is longer than the terminal\n") >= 2
-    assert text.startswith("note �[2J of it\n")
+def test_nothing_drawn_at_once_is_counted():
+    job = next(plan(_scenario(PROCESSES[0], method="multinomial")).jobs)
+    assert expected_of(job, None) == 0
 
 
-def test_quiet_says_nothing(at_once, narrow):
-    assert heard(Terminal(), lines=0, quiet=True) == ""
-
-
-def test_work_goes_on_when_nobody_listens_any_more(at_once):
-    class Closed(io.StringIO):
-        def write(self, _):
-            raise BrokenPipeError
-
-    assert heard(Closed(), lines=0) == ""
+def test_recorded_requests_that_end_early_are_done_all_the_same(tmp_path):
+    with Progress(quiet=True) as progress:
+        sweep(_scenario(DRIFT, 100_000), tmp_path / "out", progress=progress, recording=Recording(10**6))
+    assert progress.done < progress.ready == progress.total

@@ -11,10 +11,10 @@ import pytest
 
 from simspec.cli.main import main
 from simspec.model import DatasetError, Scenario
-from simspec.run import dispatch, parts, planning, remote
+from simspec.run import dispatch, keeping, planning, remote
 from simspec.run.address import checked, local
 from simspec.run.dataset import read
-from simspec.run.parts import Parts
+from simspec.run.keeping import Kept
 from simspec.run.progress import Progress
 from simspec.run.remote import Mirror, mirrored
 from simspec.run.shards import Shard, combine, play_shard
@@ -31,8 +31,8 @@ TABLE = {
 
 @pytest.fixture(autouse=True)
 def many_files(monkeypatch, tmp_path):
-    monkeypatch.setattr(parts, "FLUSH_SECONDS", 0.0)
-    monkeypatch.setattr(parts, "FLUSH_SHARE", 0.0)
+    monkeypatch.setattr(keeping, "FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(keeping, "FLUSH_SHARE", 0.0)
     monkeypatch.setattr(planning, "ROWS_PER_PART", 1)
     monkeypatch.setattr(remote, "FIRST_WAIT", 0.01)
     monkeypatch.setattr(remote, "home", lambda: tmp_path / "cache")
@@ -66,17 +66,17 @@ def test_the_same_bytes_there(url, tmp_path):
 
 
 def test_another_machine_reads_it_and_goes_on(url, tmp_path, monkeypatch):
-    keep, left = Parts.keep, iter(range(2))
+    keep, left = Kept.keep, iter(range(2))
 
     def stopped(self, *own):
         keep(self, *own)
         if next(left, None) is None:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Parts, "keep", stopped)
+    monkeypatch.setattr(Kept, "keep", stopped)
     with pytest.raises(KeyboardInterrupt):
         sweep(Scenario.from_dict(TABLE), url, threads=1)
-    monkeypatch.setattr(Parts, "keep", keep)
+    monkeypatch.setattr(Kept, "keep", keep)
     monkeypatch.setattr(remote, "home", lambda: tmp_path / "another")
     assert len(data(tmp_path / "far/away")) >= 4 or list((tmp_path / "far/away").glob("played/*"))
     assert not read(url).complete
@@ -158,14 +158,14 @@ def plays(monkeypatch):
 @pytest.mark.parametrize(("after", "flush"), [(1, 0.0), (8, 0.0), (1, 1e9), (5, 1e9)])
 def test_a_store_that_fails_for_good_loses_nothing(after, flush, url, tmp_path, monkeypatch, plays):
     """What was played while the store was away is not played again: counts here are kept beside those there."""
-    monkeypatch.setattr(parts, "FLUSH_SECONDS", flush)  # where it is long, only finished tables hold counts
-    keep, kept = Parts.keep, []
+    monkeypatch.setattr(keeping, "FLUSH_SECONDS", flush)  # where it is long, only finished tables hold counts
+    keep, kept = Kept.keep, []
 
     def noted(self, job, chunks, outcome):
         kept.append((job.simulation.id, tuple(chunks), job.kappas))
         keep(self, job, chunks, outcome)
 
-    monkeypatch.setattr(Parts, "keep", noted)
+    monkeypatch.setattr(Kept, "keep", noted)
     mend = failing(monkeypatch, after)
     with pytest.raises(DatasetError, match=r"cannot be reached \(503 Slow Down\); what was played is kept in"):
         sweep(Scenario.from_dict(TABLE), url)
@@ -237,17 +237,17 @@ def test_what_is_damaged_there_is_noticed_and_made_again(how, table, url, tmp_pa
 
 def stopped(monkeypatch, url, pieces=2, **changes):
     """A run that Ctrl-C ended."""
-    keep, left = Parts.keep, iter(range(pieces))
+    keep, left = Kept.keep, iter(range(pieces))
 
     def stop(self, *own):
         keep(self, *own)
         if next(left, None) is None:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Parts, "keep", stop)
+    monkeypatch.setattr(Kept, "keep", stop)
     with pytest.raises(KeyboardInterrupt):
         sweep(Scenario.from_dict(TABLE | changes), url, threads=1)
-    monkeypatch.setattr(Parts, "keep", keep)
+    monkeypatch.setattr(Kept, "keep", keep)
 
 
 def test_kept_counts_that_are_damaged_there_are_played_again_and_removed(url, tmp_path, monkeypatch):
@@ -276,7 +276,7 @@ def meanwhile(monkeypatch, owner, name, do):
     monkeypatch.setattr(owner, name, and_another)
 
 
-@pytest.mark.parametrize(("owner", "name"), [(Mirror, "pull"), (Mirror, "push"), (Parts, "keep")])
+@pytest.mark.parametrize(("owner", "name"), [(Mirror, "pull"), (Mirror, "push"), (Kept, "keep")])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_two_machines_at_one_address(owner, name, seed, url, tmp_path, monkeypatch):
     """One of them notices and stops, whatever the order; the other one's files are sound, and none are mixed up."""
@@ -402,16 +402,16 @@ def test_whoever_names_an_account_names_no_secret():
 )
 def test_who_stops_a_run_waits_for_no_store(do, url, monkeypatch):
     """Ctrl-C while the store is away: the counts are kept here at once."""
-    mend, keep = failing(monkeypatch, 1), Parts.keep
+    mend, keep = failing(monkeypatch, 1), Kept.keep
     monkeypatch.setattr(remote, "PATIENCE", 1e9)
-    monkeypatch.setattr(parts, "FLUSH_SECONDS", 1e9)
+    monkeypatch.setattr(keeping, "FLUSH_SECONDS", 1e9)
     monkeypatch.setattr(remote.time, "sleep", lambda _: pytest.fail("waits"))
 
     def stop(self, *own):
         keep(self, *own)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Parts, "keep", stop)
+    monkeypatch.setattr(Kept, "keep", stop)
     with pytest.raises(DatasetError, match="what was played is kept"):
         do(Scenario.from_dict(TABLE), url, threads=1)
     mend()

@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from simspec.cli.main import main
 from simspec.model import DatasetError, ParameterError, Scenario
 from simspec.run import doctor, planning
 from simspec.run.columns import column
+from simspec.run.record import Recording
 from simspec.run.replay import Replayed, replay
 from simspec.run.sweep import sweep
 
@@ -137,6 +139,59 @@ def test_what_differs_in_any_table_is_found(table, change, said, tmp_path, monke
 def test_only_some_of_many_differences_are_listed():
     text = str(Replayed("a run", tuple(f"row {number}" for number in range(7))))
     assert text.splitlines()[1:] == ["row 0", "row 1", "row 2", "row 3", "row 4", "… and 2 more"]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    table = TABLE | {"process": TABLE["process"][1:4:2], "policy": {"type": "fixed"}, "stop": {"speedup": 0.02}}
+    place = tmp_path_factory.mktemp("recorded") / "out"
+    return sweep(Scenario.from_dict(table), place, recording=Recording(3000, every=2))
+
+
+def test_recorded_rounds_come_out_again(recorded):
+    assert len(list((recorded.path / "rounds").iterdir())) == 6
+    assert replay(recorded.path).same
+    assert all(replay(recorded.path, own).same for own in recorded.simulation_ids)
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        ("one", " accepted: differs in 1 row"),
+        ("rows", ": 2,999 rows stored, 3,000 now, or other columns"),
+        ("gone", ": is not there"),
+        ("cut", ": cannot be read ("),
+    ],
+)
+def test_a_recorded_round_that_is_wrong_is_found(harm, said, recorded, tmp_path):
+    folder = Path(shutil.copytree(recorded.path, tmp_path / "copy"))
+    path = sorted((folder / "rounds").glob("*-kappa-4.parquet"))[0]
+    table = pq.read_table(path)
+    if harm == "one":
+        wrong, place = table["accepted"].to_numpy().copy(), table.schema.get_field_index("accepted")
+        wrong[7] = 4 - wrong[7] if wrong[7] != 2 else 3
+        field = table.schema.field(place)
+        pq.write_table(table.set_column(place, field, column(wrong, field.type)), path)
+    elif harm == "rows":
+        pq.write_table(table.slice(1), path)
+    elif harm == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:1000])
+    (simulation,) = (own for own in recorded.simulation_ids if path.name.startswith(own[:16]))
+    (other,) = set(recorded.simulation_ids) - {simulation}
+    for point in (None, simulation):
+        (told,) = replay(folder, point).differs
+        assert told.startswith(f"rounds/{path.name}{said}")
+    assert replay(folder, other).same
+
+
+def test_rounds_that_were_broken_off_are_to_be_continued_first(recorded, tmp_path):
+    folder = Path(shutil.copytree(recorded.path, tmp_path / "copy"))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"rounds": manifest["rounds"] | {"complete": False}}))
+    with pytest.raises(DatasetError, match=r"its rounds/ are not complete; simspec run continues them"):
+        replay(folder)
 
 
 def test_the_command(planted, capsys):

@@ -11,7 +11,7 @@ from simspec.model import DatasetError, ParameterError, Scenario
 from simspec.run import count_files, dispatch, engine, layout, shards, store
 from simspec.run.dataset import read
 from simspec.run.folder import locked
-from simspec.run.parts import Parts
+from simspec.run.keeping import Kept
 from simspec.run.shards import Shard, combine, play_shard
 from simspec.run.sweep import sweep
 
@@ -103,14 +103,14 @@ def test_a_shard_that_is_taken_over_is_whole_or_not_there(scenario, tmp_path, mo
 
 
 def test_ctrl_c_keeps_what_a_shard_has_played(scenario, tmp_path, monkeypatch):
-    keep, left = Parts.keep, iter(range(2))
+    keep, left = Kept.keep, iter(range(2))
 
     def stopped(self, *own):
         keep(self, *own)
         if next(left, None) is None:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Parts, "keep", stopped)
+    monkeypatch.setattr(Kept, "keep", stopped)
     with pytest.raises(KeyboardInterrupt):
         play_shard(scenario, Shard(1, 2), tmp_path / "s1")
     assert list((tmp_path / "s1" / "played").iterdir())
@@ -154,7 +154,7 @@ def test_shards_of_other_points_take_the_place_of_those_in_a_folder(scenario, tm
     whole = data(sweep(scenario, tmp_path / "whole").path)
     for _ in range(2):  # a repeat finds everything there
         assert data(combine(tmp_path / "all", folders).path) == whole
-    kept = Parts(tmp_path / "all").simulations
+    kept = Kept(tmp_path / "all").simulations
     combine(tmp_path / "new", folders)
     combine(tmp_path / "new", folders)
     assert kept

@@ -17,7 +17,7 @@ from simspec.claims.coverage.units import token_cost_quantile
 from simspec.model import Stop
 from simspec.run.columns import values
 from simspec.run.decided import WIDTHS, decided
-from simspec.run.engine import Job, Parts, merge, parted, play
+from simspec.run.engine import Job, Pieces, merge, parted, play
 from simspec.run.layout import looks
 from simspec.run.progress import Progress
 from simspec.run.tables import Block, estimate_table
@@ -145,14 +145,14 @@ def ends_of(setting: Setting) -> tuple[int, ...]:
 def tables(setting: Setting, seeds: Sequence[int]) -> Iterator[pa.Table]:
     """The estimates of some replications, look by look: rows by seed, price (usual, tied) and κ."""
     costs = [USUAL, tied(setting.own)]
-    jobs: list[tuple[Job, Parts]] = [(setting.job(seed), {}) for seed in seeds]
+    jobs: list[tuple[Job, Pieces]] = [(setting.job(seed), {}) for seed in seeds]
     for number, (begin, end) in enumerate(itertools.pairwise((0, *ends_of(setting))), start=1):
         blocks = []
-        for job, parts in jobs:
+        for job, pieces in jobs:
             own = job.at_look(number) if setting.stopped else job
             for kappa, tally in parted(play(own, range(begin, end))).items():
-                parts.setdefault(kappa, []).append((range(begin, end), tally))
-            blocks.append(Block(own, merge(parts), costs, LEVEL))
+                pieces.setdefault(kappa, []).append((range(begin, end), tally))
+            blocks.append(Block(own, merge(pieces), costs, LEVEL))
         yield estimate_table(blocks)
 
 
