@@ -189,6 +189,7 @@ def settle(folder: Path, own: Opened) -> list[Path]:
     """
     for left in [*folder.glob(f".*{store.TEMPORARY}"), *folder.glob(f"*/.*{store.TEMPORARY}")]:
         left.unlink(missing_ok=True)
+    own.manifest["complete"] = False  # until every table is there again, whatever happens before
     files, bad = own.manifest["files"], set(damaged(folder, own.manifest))
     counts = [folder / name for name in files if name.startswith("tallies/") and name not in bad]
     if own.same:
