@@ -492,8 +492,7 @@ BAD = ("errors", "other bytes", "other words", "left over")
 
 def load(wanted):
     """Kernels, before anything is forked."""
-    every = {key: own for key, own in wanted.table.items() if key != "stop"} | {"process": wanted.every}
-    for job in planning.plan(Scenario.from_dict(every)).jobs:
+    for job in planning.plan(Scenario.from_dict(wanted.table)).jobs:
         play(Job(job.simulation, (max(job.kappas),), 1, 1), [0])
 
 
