@@ -21,7 +21,7 @@ from pathlib import Path
 
 from simspec.cli.main import entry
 from simspec.model import ParameterError, Scenario
-from simspec.run import count_files, dispatch, engine, keeping, planning
+from simspec.run import count_files, dispatch, engine, keeping, planning, remote
 from simspec.run.engine import Job, play
 
 HERE = Path(__file__).resolve().parent
@@ -272,7 +272,7 @@ class History:
         try:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-            os.environ["SIMSPEC_CACHE_DIR"] = str(self.place / "cache")
+            remote.home = lambda: self.place / "cache"  # kernels stay where they are
             handle = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
             os.dup2(handle, 1), os.dup2(handle, 2)
             sys.argv = ["simspec", *words]
