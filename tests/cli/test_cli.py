@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -99,7 +100,8 @@ def test_rubbish_gives_one_clear_line_and_exit_code_2(place, arguments):
     )
     assert done.returncode == 2
     assert done.stdout == ""
-    assert len(done.stderr.strip().splitlines()) == 1
+    said = [line for line in done.stderr.splitlines() if not re.match(r"\[ *[\d.]+ s\] ", line)]
+    assert len(said) == 1  # beside what a slow machine hears while it waits
     assert "Traceback" not in done.stderr
     assert sorted(place.rglob("*")) == before
 
