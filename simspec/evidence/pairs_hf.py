@@ -139,10 +139,7 @@ class _Side:
         transformers.utils.logging.set_verbosity_error()
         transformers.utils.logging.disable_progress_bar()
         try:
-            own = {
-                "local_files_only": True,
-                "trust_remote_code": False,
-            }  # a folder's own code is never run, nor asked about
+            own = {"local_files_only": True, "trust_remote_code": False}  # a folder's own code is not even asked about
             self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, **own)
             model: Any = transformers.AutoModelForCausalLM.from_pretrained(folder, **own)
         except (OSError, ValueError, KeyError, ImportError) as error:

@@ -220,7 +220,7 @@ class Scenario:
         if self.points() > most:
             many = f"{self.points():,}" if self.points() < 10**18 else "over 10^18"
             raise ParameterError(
-                "process" if not self._is_list() else "process[0]",
+                "process" if len(self.process) == 1 else "process[0]",
                 f"the grid has {many} points; allowed: {most:,} (raise it with --max-points)",
             )
 
@@ -232,23 +232,15 @@ class Scenario:
     @functools.cached_property
     def _sound(self) -> bool:
         """Whether each point is valid: looked at once, since a scenario does not change; raises if one is not."""
-        longest: dict[Scheme, int] = {}
+        costs, longest = list(self.costs()), dict[Scheme, int]()
         for simulation, kappas in self.simulations():
             if simulation.chained and not simulation.policy.adapts:
                 longest[simulation.scheme] = max(longest.get(simulation.scheme, 0), *kappas)
-        for cost, (scheme, kappa) in itertools.product(self.costs(), longest.items()):
+        for cost, (scheme, kappa) in itertools.product(costs, longest.items()):
             scheme.priced(cost).check_kappa(kappa)
-        self._check_schemes()
-        return True
-
-    def _check_schemes(self) -> None:
-        """Make every table of rounds once, so that what has no meaning is said before anything runs."""
-        costs = list(self.costs())
-        for simulation, kappas in self.simulations():
+        for simulation, kappas in self.simulations():  # every table of rounds is made once, before anything runs
             simulation.check(kappas, costs)
-
-    def _is_list(self) -> bool:
-        return len(self.process) > 1
+        return True
 
     def _servings(self) -> list[Serving]:
         """All conditions, in the order of the file; each key that says something matters to some policy."""

@@ -20,12 +20,23 @@ from simspec.run.schema import TALLIES
 from simspec.run.store import TALLY_WRITER, TEMPORARY, cannot_write, digest, sync
 
 NAME_DIGITS = 32
+"""Of the SHA-256 of its content, by which a file of counts is called."""
 KEY = b"simspec"
 """Under which a file says what it is of."""
 MOST_FILES = 12
 """Where there are more files of counts, the smaller ones become one: a long run writes some every few minutes."""
 OPEN_GROUPS = 4
 """Groups of rows kept in memory while they are asked for."""
+
+
+def name_of(digest: str) -> str:
+    """How a file of counts is called, by the SHA-256 of its content."""
+    return f"{digest[:NAME_DIGITS]}.parquet"
+
+
+def is_whole(path: Path) -> bool:
+    """Whether the content of a file of counts is what its name says."""
+    return name_of(digest(path)) == path.name
 
 
 @dataclass(frozen=True)
@@ -167,7 +178,7 @@ def _written(folder: Path, run: str, tables: Iterator[pa.Table]) -> Path:
                 for table in tables:
                     writer.write_table(table.replace_schema_metadata(note))
             sync(temporary)
-            path = folder / f"{digest(temporary)[:NAME_DIGITS]}.parquet"
+            path = folder / name_of(digest(temporary))
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)

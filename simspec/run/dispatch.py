@@ -11,10 +11,10 @@ from typing import Protocol
 from simspec.kernels.tally import Folded, Tally
 from simspec.model import ParameterError, SimspecError
 from simspec.run.engine import PIECE_WINDOWS, Job, Pieces, merge, parted, play
-from simspec.run.executors import Workers, threads_only
+from simspec.run.executors import threads_only
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
-from simspec.run.workers import KEPT, Asked
+from simspec.run.workers import KEPT, Asked, Workers
 
 SMALLEST_JOB = 2**12
 """Windows that take as long as the handling of a job."""
@@ -27,6 +27,14 @@ class Work:
     chunks: range
     kappas: tuple[int, ...]
     outcome: Callable[[], Sequence[Tally]] | None = None
+
+
+def expected_of(job: Job, work: Work) -> int:
+    """Rounds that some work was planned to report; what it reports is more where requests take more rounds."""
+    if job.method != "simulate":
+        return 0
+    at_once = job.tracks != job.kappas
+    return job.planned_in(work.chunks) * len(job.kappas if at_once else work.kappas)
 
 
 class Shelf(Protocol):
@@ -183,6 +191,10 @@ def _collect(
         if new and shelf is not None:
             shelf.keep(job, piece.work.chunks, piece.outcome)
         if progress is not None and job.method == "simulate":
-            (progress.add if new else progress.spare)(_windows(piece.outcome))
+            expected = expected_of(job, piece.work)
+            if new:
+                progress.add(_windows(piece.outcome), expected)
+            else:
+                progress.spare(expected)
     job.release()
     return job, {kappa: sorted(by_kappa.get(kappa, []), key=lambda own: own[0].start) for kappa in job.tracks}

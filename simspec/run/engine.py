@@ -78,9 +78,14 @@ class Job:
     @property
     def planned(self) -> int:
         """Rounds per κ, as far as it is played; requests end by themselves, of these it is what was asked for."""
+        return self.planned_in(range(self.layout.chunks))
+
+    def planned_in(self, chunks: range) -> int:
+        """The share of some successive chunks in it: those of all chunks sum to it."""
         every = self.whole.played(self.whole.chunks)
         most = max(self.windows, every if self.whole.rounds else 0)
-        return most * self.layout.played(self.layout.chunks) // every
+        first, last = (most * self.whole.played(end) // every for end in (chunks.start, chunks.stop))
+        return last - first
 
     def at_look(self, number: int) -> Job:
         """The same as far as it is played at a look, the first being 1; after the last one, all of it."""

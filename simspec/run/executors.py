@@ -17,8 +17,7 @@ from simspec.model import ParameterError, SimspecError
 from simspec.run.clusters import dask, mpi
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
-from simspec.run.workers import Say, version
-from simspec.run.workers import Workers as Workers
+from simspec.run.workers import Say, Workers, version
 
 KINDS = ("threads", "processes", "dask", "mpi")
 FAILED = 1

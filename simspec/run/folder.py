@@ -16,7 +16,7 @@ from simspec.kernels.words import STREAM_VERSION
 from simspec.model import DatasetError, Scenario, Trace
 from simspec.model.trace import content_hash
 from simspec.run import keeping, store
-from simspec.run.count_files import NAME_DIGITS
+from simspec.run.count_files import name_of
 from simspec.run.manifest import read_manifest
 from simspec.run.planning import Plan
 from simspec.run.provenance import provenance
@@ -25,10 +25,11 @@ from simspec.text import clean
 
 LOCK = ".lock"
 NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS}
-_PART = re.compile(rf"({'|'.join(store.SCHEMAS)})/part-[0-9]{{6}}\.parquet", re.ASCII)
+_PART = re.compile(store.PART_NAME, re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _IDENTITY = ("schema_version", "stream_version", "name", "seed", "method", "traces")
 """What every point of a folder has together; the rest of a scenario may change between runs."""
+_REQUIRED = ("complete", "failed", "files", "traces", "provenance")
 
 
 def own_folder(name: str) -> Path:
@@ -150,12 +151,10 @@ def check_form(folder: Path, manifest: dict[str, Any]) -> None:
     DatasetError
         An entry is missing or of another kind, or a file is none of a dataset's.
     """
-    kinds = {"complete": bool, "failed": list, "files": dict, "traces": dict, "provenance": dict}
-    wrong = [key for key, kind in kinds.items() if not isinstance(manifest.get(key), kind)]
-    files = {} if "files" in wrong else manifest["files"]
-    strange = [name for name, own in files.items() if not _PART.fullmatch(name) or not is_mark(own)]
-    if wrong or strange:
-        told = f"its {wrong[0]} is missing or of another kind" if wrong else f"it names {_brief(clean(strange[0]))!r}"
+    lacking = [key for key in _REQUIRED if key not in manifest]  # of what kind they are is looked at by `read_manifest`
+    strange = [name for name, own in manifest.get("files", {}).items() if not _PART.fullmatch(name) or not is_mark(own)]
+    if lacking or strange:
+        told = f"it has no {lacking[0]}" if lacking else f"it names {_brief(clean(strange[0]))!r}"
         raise DatasetError(
             f"{folder / store.MANIFEST}: is not as simspec writes it ({told}); choose another folder with -o"
         )
@@ -188,6 +187,7 @@ def settle(folder: Path, own: Opened) -> list[Path]:
     """
     for left in [*folder.glob(f".*{store.TEMPORARY}"), *folder.glob(f"*/.*{store.TEMPORARY}")]:
         left.unlink(missing_ok=True)
+    own.manifest["complete"] = False  # until every table is there again, whatever happens before
     files, bad = own.manifest["files"], set(damaged(folder, own.manifest))
     counts = [folder / name for name in files if name.startswith("tallies/") and name not in bad]
     if own.same:
@@ -208,7 +208,7 @@ def settle(folder: Path, own: Opened) -> list[Path]:
 
 def keep_counts(folder: Path, path: Path, digest: str) -> None:
     """Move finished counts to those that were played, under the name of their content."""
-    kept = folder / keeping.FOLDER / f"{digest[:NAME_DIGITS]}.parquet"
+    kept = folder / keeping.FOLDER / name_of(digest)
     with store.cannot_write(kept):
         kept.parent.mkdir(exist_ok=True)
         os.replace(path, kept)

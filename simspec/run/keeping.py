@@ -17,12 +17,11 @@ from simspec.kernels.tally import Folded, Tally
 from simspec.kernels.words import LANES, STREAM_VERSION
 from simspec.model import DatasetError, Scenario
 from simspec.model.identity import canonical_json
-from simspec.run.count_files import KEY, NAME_DIGITS, At, Rows, fewer, held, write
+from simspec.run.count_files import KEY, At, Rows, fewer, held, is_whole, write
 from simspec.run.dispatch import Work
 from simspec.run.engine import Job
 from simspec.run.played import Played, Stretch, arrays_in, played_of, stretch_of, tally_from
 from simspec.run.progress import Progress
-from simspec.run.store import digest
 from simspec.text import clean
 
 FOLDER = "played"
@@ -79,7 +78,7 @@ class Kept:
 
     def _is_sound(self, path: Path) -> bool:
         try:
-            if digest(path)[:NAME_DIGITS] == path.stem:
+            if is_whole(path):
                 return True
             path.unlink()
         except OSError as error:

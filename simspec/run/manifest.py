@@ -16,17 +16,24 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except RecursionError:
-        raise DatasetError(f"{path}: cannot be read (nested too deeply)") from None
+        value = parsed(path.read_bytes())
     except (OSError, ValueError) as error:
         raise DatasetError(f"{path}: cannot be read ({error})") from None
-    if not isinstance(value, dict):
-        raise DatasetError(f"{path}: is not a manifest")
     wrong = next((".".join(place) for place, kind in _FORMS.items() if not _is_formed(value, place, kind)), "")
     if wrong:
         raise DatasetError(f"{path}: is not as simspec writes it ({wrong} is of another kind)")
     return value
+
+
+def parsed(content: bytes) -> dict[str, Any]:
+    """The table that a manifest is; raises `ValueError` if it is none."""
+    try:
+        found = json.loads(content)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if not isinstance(found, dict):
+        raise ValueError("it is no table")
+    return found
 
 
 _FORMS: dict[tuple[str, ...], type | tuple[type, ...]] = {

@@ -9,12 +9,11 @@ from simspec.model import Cost, Stop
 from simspec.run.decided import decided
 from simspec.run.dispatch import play_jobs
 from simspec.run.engine import Job, merge
-from simspec.run.executors import Workers
 from simspec.run.keeping import Kept
-from simspec.run.layout import looks as looks
 from simspec.run.planning import sections, windows_of
 from simspec.run.progress import Progress
 from simspec.run.tables import Block, estimate_table
+from simspec.run.workers import Workers
 
 
 def decide(

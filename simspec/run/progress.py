@@ -28,7 +28,7 @@ class Progress:
     Parameters
     ----------
     total : int
-        Windows to simulate; 0 if not known.
+        Windows to simulate, as planned; 0 if not known.
     quiet : bool
         Say nothing at all.
     """
@@ -36,7 +36,7 @@ class Progress:
     def __init__(self, total: int = 0, quiet: bool = False, stream: TextIO | None = None) -> None:
         self.total, self.quiet = total, quiet
         self.stream = stream if stream is not None else sys.stderr
-        self.done = self.kept = 0
+        self.done = self.ready = self.kept = 0
         self.doing = "starting"
         self._counted_since: float | None = None
         self._lock = threading.Lock()
@@ -66,7 +66,8 @@ class Progress:
     def begin(self, doing: str, total: int) -> None:
         """Start a step that counts its windows from 0, ``total`` of them if that is known."""
         with self._lock:
-            self.doing, self.total, self.done, self.kept, self._counted_since = doing, total, 0, 0, None
+            self.doing, self.total, self._counted_since = doing, total, None
+            self.done = self.ready = self.kept = 0
 
     def clear(self) -> None:
         """Take the line off a terminal, before something is printed where it stands."""
@@ -78,12 +79,21 @@ class Progress:
         if not self.quiet:
             self._print(f"{START}{ERASE}{clean(line)}\n" if self._is_terminal() else f"{clean(line)}\n")
 
-    def add(self, windows: int) -> None:
-        """Count finished windows."""
+    def add(self, windows: int, expected: int | None = None) -> None:
+        """Count finished windows, and how many of the total they stand for, where requests took more than was planned.
+
+        Examples
+        --------
+        >>> own = Progress(total=1000, quiet=True)
+        >>> own.add(700, expected=250)
+        >>> own.done, own.ready / own.total
+        (700, 0.25)
+        """
         with self._lock:
             if self._counted_since is None:
                 self._counted_since = time.monotonic()
             self.done += windows
+            self.ready += windows if expected is None else expected
 
     def spare(self, windows: int) -> None:
         """Take windows off the total that need not be played: their counts are kept."""
@@ -103,11 +113,12 @@ class Progress:
         now = time.monotonic()
         text = f"[{now - self.began:5.1f} s] {self.doing}"
         if self.done and self._counted_since is not None and now > self._counted_since:
-            rate = self.done / (now - self._counted_since)
-            text += f": {self.done:,} windows, {rate / 1e6:,.1f} M/s"
-            text += f", {self.kept:,} kept from before" if self.kept else ""
-            if self.total > self.done > self.total / 20:  # before that the first compilation spoils the rate
-                text += f", {self.done / self.total:.0%}, ready in about {span((self.total - self.done) / rate)}"
+            spent = now - self._counted_since
+            text += f": {self.done:,} windows, {self.done / spent / 1e6:,.1f} M/s"
+            text += f", {self.kept:,} kept from before" if self.kept and self.total else ""
+            if self.total > self.ready > self.total / 20:  # before that the first compilation spoils the rate
+                left = (self.total - self.ready) / self.ready * spent
+                text += f", {self.ready / self.total:.0%}, ready in about {span(left)}"
         return text
 
     def _is_terminal(self) -> bool:

@@ -108,7 +108,10 @@ def record_all(
     for number, (job, kappa) in enumerate(todo, 1):
         if progress is not None:
             progress.say(f"recording rounds, file {number:,} of {len(todo):,}")
+            before = progress.ready
         record(job, kappa, rounds_path(folder, job.simulation.id, kappa), recording, threads, progress)
+        if progress is not None:  # requests end before they have all rounds that were reckoned with
+            progress.add(0, recording.rows(job) - (progress.ready - before))
 
 
 def record(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import re
 import shutil
 import time
@@ -18,8 +17,9 @@ from typing import Any, TypeVar
 
 from simspec.model import DatasetError
 from simspec.run import address, keeping, store
-from simspec.run.count_files import NAME_DIGITS
+from simspec.run.count_files import NAME_DIGITS, name_of
 from simspec.run.folder import is_mark, keep_counts, locked
+from simspec.run.manifest import parsed
 from simspec.run.progress import Progress
 from simspec.text import clean
 
@@ -28,10 +28,9 @@ PATIENCE = 300.0
 """Seconds for which a store that does not answer is asked again."""
 FIRST_WAIT, LONGEST_WAIT = 0.5, 20.0
 ADDRESS, PULLING = ".address", ".pulling"
-_TABLE = rf"({'|'.join(store.SCHEMAS)})/part-[0-9]{{6}}\.parquet"
 _PLAYED = rf"{keeping.FOLDER}/[0-9a-f]{{{NAME_DIGITS}}}\.parquet"
 _ROUNDS = r"rounds/[0-9a-f]{16}-kappa-[0-9]{1,5}\.parquet"
-_WANTED = re.compile(f"{re.escape(store.MANIFEST)}|{_TABLE}|{_PLAYED}|{_ROUNDS}", re.ASCII)
+_WANTED = re.compile(f"{re.escape(store.MANIFEST)}|{store.PART_NAME}|{_PLAYED}|{_ROUNDS}", re.ASCII)
 """The files of a dataset; others in the same place are left alone."""
 _GONE = (-1, -1)
 
@@ -121,7 +120,7 @@ class Mirror:
         content = self._patiently(self._manifest)
         if content is None or hashlib.sha256(content).hexdigest() in self._known:
             return
-        made = _parsed(content).get("provenance")
+        made = parsed(content).get("provenance")
         told = {key: clean(str(own))[:40] for key, own in made.items()} if isinstance(made, dict) else {}
         raise DatasetError(
             f"{self.name}: another run has written there meanwhile (begun on {told.get('host', '?')} at "
@@ -156,7 +155,7 @@ class Mirror:
     def _marks(self, content: bytes) -> dict[str, list[Any]] | None:
         """[bytes, SHA-256] of the tables there; None if its manifest is of before there were such."""
         try:
-            files = _parsed(content).get("files")
+            files = parsed(content).get("files")
         except ValueError as error:
             raise DatasetError(
                 f"{self.name}/{store.MANIFEST}: cannot be read ({error}); remove it there to begin anew"
@@ -164,14 +163,16 @@ class Mirror:
         self._known.add(hashlib.sha256(content).hexdigest())
         if not isinstance(files, dict):
             return None
-        return {name: own for name, own in files.items() if re.fullmatch(_TABLE, name, re.ASCII) and is_mark(own)}
+        return {
+            name: own for name, own in files.items() if re.fullmatch(store.PART_NAME, name, re.ASCII) and is_mark(own)
+        }
 
     def _make_room(self, marks: dict[str, list[Any]] | None) -> None:
         """Remove tables here that the manifest there does not name; counts in them are kept among those played."""
         if marks is None:
             return
         try:
-            mine = _parsed((self.folder / store.MANIFEST).read_bytes()).get("files")
+            mine = parsed((self.folder / store.MANIFEST).read_bytes()).get("files")
         except (OSError, ValueError):  # there is none, or none that vouches for anything
             mine = None
         for table in store.SCHEMAS:
@@ -189,7 +190,7 @@ class Mirror:
             return False
         if name.startswith((keeping.FOLDER, "tallies")) and reading:
             return False
-        return marks is None or name in marks or not re.fullmatch(_TABLE, name, re.ASCII)
+        return marks is None or name in marks or not _is_table(name)
 
     def _missing(self, there: dict[str, int], marks: dict[str, list[Any]] | None) -> list[str]:
         return [name for name in marks or () if name not in there and not name.startswith("tallies")]
@@ -356,12 +357,8 @@ def _one_at_a_time(path: Path) -> Iterator[None]:
         yield
 
 
-def _parsed(content: bytes) -> dict[str, Any]:
-    """A manifest; raises `ValueError` if it is none."""
-    found = json.loads(content)
-    if not isinstance(found, dict):
-        raise ValueError("it is no table")
-    return found
+def _is_table(name: str) -> bool:
+    return re.fullmatch(store.PART_NAME, name, re.ASCII) is not None
 
 
 def _state(path: Path) -> tuple[int, int]:
@@ -372,4 +369,4 @@ def _state(path: Path) -> tuple[int, int]:
 def _is_sound(path: Path, name: str, mark: list[Any] | None) -> bool:
     if mark is not None:
         return store.mark(path) == mark
-    return not name.startswith(f"{keeping.FOLDER}/") or store.digest(path)[:NAME_DIGITS] == Path(name).stem
+    return not name.startswith(f"{keeping.FOLDER}/") or name_of(store.digest(path)) == Path(name).name

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from simspec.kernels.tally import SUMS, Tally
+from simspec.kernels.words import LANES
 from simspec.model import DatasetError, ParameterError
 from simspec.run import store
 from simspec.run.columns import values
@@ -223,7 +224,7 @@ def _sums(job: Job, tallies: Sequence[Tally], chunks: range) -> np.ndarray:
     """Totals by κ and unit, as the chunks table has them."""
     sums = np.stack([tally.sums for tally in tallies])
     if job.simulation.fresh and sums.shape[1] > len(chunks):  # lanes of chunks whose windows are independent
-        sums = np.add.reduceat(sums, np.arange(0, sums.shape[1], 64), axis=1)
+        sums = np.add.reduceat(sums, np.arange(0, sums.shape[1], LANES), axis=1)
     return sums.reshape(-1, len(SUMS))
 
 

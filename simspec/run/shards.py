@@ -17,9 +17,9 @@ from simspec.kernels.tally import Tally
 from simspec.model import DatasetError, ParameterError, Scenario
 from simspec.model.scenario import POINTS_LIMIT
 from simspec.run import store
-from simspec.run.count_files import NAME_DIGITS
+from simspec.run.count_files import is_whole, name_of
 from simspec.run.dataset import Dataset
-from simspec.run.dispatch import Work, play_jobs
+from simspec.run.dispatch import Work, expected_of, play_jobs
 from simspec.run.engine import Job, warm
 from simspec.run.executors import Crew, threads_only
 from simspec.run.folder import (
@@ -36,7 +36,7 @@ from simspec.run.folder import (
 )
 from simspec.run.keeping import FOLDER, Kept, run_of
 from simspec.run.manifest import read_manifest
-from simspec.run.planning import Plan, plan, windows_of
+from simspec.run.planning import Plan, plan
 from simspec.run.precision import decide
 from simspec.run.progress import Progress
 from simspec.run.remote import Mirror, mirrored
@@ -118,7 +118,7 @@ class _Present(Kept):
 
 
 @dataclass(frozen=True)
-class Shared:
+class ShardDone:
     """What became of a shard of a scenario: its folder or address, its pieces, and those of the whole sweep.
 
     A piece is a ``unit``: some chunks, or a whole simulation where each stops by itself.
@@ -147,7 +147,7 @@ def _suffix(shard: Shard) -> str:
 def play_shard(
     scenario: Scenario, shard: Shard, output: str | Path | None = None, crew: Crew | None = None,
     progress: Progress | None = None, most: int = POINTS_LIMIT,
-) -> Shared:  # fmt: skip
+) -> ShardDone:  # fmt: skip
     """Play one machine's share of a scenario into a folder; what is there already is not played again.
 
     Parameters
@@ -186,8 +186,8 @@ def play_shard(
             pieces = _play_share(folder, todo, shard, crew or Crew(), progress, mirror)
     place, jobs = mirror.name if mirror else str(folder), list(todo.jobs)
     if scenario.stop is not None:
-        return Shared(scenario.name, folder, place, shard, pieces, len(jobs), "simulation")
-    return Shared(scenario.name, folder, place, shard, pieces, sum(len(job.pieces()) for job in jobs))
+        return ShardDone(scenario.name, folder, place, shard, pieces, len(jobs), "simulation")
+    return ShardDone(scenario.name, folder, place, shard, pieces, sum(len(job.pieces()) for job in jobs))
 
 
 def _play_share(
@@ -202,7 +202,9 @@ def _play_share(
     share = _Share(kept, shard)
     warm(jobs, progress)
     if progress is not None:
-        progress.begin("simulating", 0 if stop else sum(windows_of(job) for job in jobs) // shard.of)
+        ahead = _Share(kept, shard)
+        works = ((job, work) for job in ([] if stop else jobs) for work in ahead.split(job))
+        progress.begin("simulating", sum(expected_of(job, work) for job, work in works))
     try:
         with crew.workers(progress) as workers:
             if stop is not None:  # decided by its own counts, so that whole simulations are shared
@@ -319,13 +321,13 @@ def _manifest(folder: Path) -> dict[str, Any]:
 def _sources(folder: Path, manifest: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     """Files of counts of a folder, and the names they go by among those that were played."""
     for path in sorted((folder / FOLDER).glob("*.parquet")):
-        if store.digest(path)[:NAME_DIGITS] != path.stem:
+        if not is_whole(path):
             raise DatasetError(f"{path}: damaged; run its shard again, which plays what it held, and combine then")
         yield path, path.name
     bad = set(damaged(folder, manifest))
     for name, (_, digest) in manifest["files"].items():
         if name.startswith("tallies/") and name not in bad:
-            yield folder / name, f"{digest[:NAME_DIGITS]}.parquet"
+            yield folder / name, name_of(digest)
 
 
 def _take(source: Path, target: Path) -> None:

@@ -17,12 +17,16 @@ import pyarrow.parquet as pq
 from simspec.model import DatasetError
 from simspec.model.identity import canonical_json
 from simspec.run.schema import SCHEMA_VERSION, TABLES, TALLIES
-from simspec.run.tables import Block, chunk_table, count_table, estimate_table, portions
+from simspec.run.tables import Block, chunk_table, count_table, estimate_table
 
 MANIFEST = "manifest.json"
 ROW_GROUP = 262_144
 TEMPORARY = ".tmp"
+ESTIMATES_AT_ONCE = 2**16
+"""Rows of estimates, a hundred numbers each, that are in memory at a time."""
 SCHEMAS = TABLES | {"tallies": TALLIES}
+PART_NAME = rf"({'|'.join(SCHEMAS)})/part-[0-9]{{6}}\.parquet"
+"""What `part_name` makes, as a pattern."""
 MAKERS: dict[str, Callable[[Sequence[Block]], Iterable[pa.Table]]] = {
     "chunks": lambda blocks: [chunk_table(blocks)],
     "counts": lambda blocks: [count_table(blocks)],
@@ -101,6 +105,26 @@ def digest(path: Path) -> str:
     """SHA-256 of a file's content."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def portions(blocks: Sequence[Block], most: int = ESTIMATES_AT_ONCE) -> Iterator[list[Block]]:
+    """Successive blocks with at most ``most`` estimates together; one of more is given out a few costs at a time."""
+    own: list[Block] = []
+    filled = 0
+    for block in blocks:
+        each = len(block.job.kappas)
+        rows = each * len(block.costs)
+        if own and filled + rows > most:
+            yield own
+            own, filled = [], 0
+        if rows > most:
+            step = max(1, most // each)
+            yield from ([block.at(slice(i, i + step))] for i in range(0, len(block.costs), step))
+        else:
+            own.append(block)
+            filled += rows
+    if own:
+        yield own
 
 
 def write_part(folder: Path, part: int, blocks: Sequence[Block], metadata: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from simspec.run import store
 from simspec.run.dataset import Dataset, read
 from simspec.run.dispatch import play_jobs
 from simspec.run.engine import Job, Pieces, merge, warm
-from simspec.run.executors import Crew, Workers
+from simspec.run.executors import Crew
 from simspec.run.folder import Opened, damaged, locked, open_folder, own_folder, settle
 from simspec.run.keeping import Kept, run_of
 from simspec.run.known import Laws, known_jobs
@@ -29,6 +29,7 @@ from simspec.run.progress import Progress
 from simspec.run.record import Recording, record_all, unrecorded
 from simspec.run.remote import Mirror, mirrored
 from simspec.run.tables import Block
+from simspec.run.workers import Workers
 from simspec.text import plural
 
 
@@ -155,8 +156,8 @@ def _write_missing(
     jobs = [job for n in missing for job in todo.parts[n]]
     warm(jobs, progress)
     if progress is not None:
-        progress.total = 0 if todo.scenario.stop else sum(windows_of(job) for job in jobs)
-        progress.say("simulating" if todo.scenario.method == "simulate" else f"method {todo.scenario.method}")
+        doing = "simulating" if todo.scenario.method == "simulate" else f"method {todo.scenario.method}"
+        progress.begin(doing, 0 if todo.scenario.stop else sum(windows_of(job) for job in jobs))
     parts = _as_far_as_needed(todo, kept, workers, progress)
     results = _results([job for n in missing for job in parts[n]], todo, kept, workers, progress)
     note = {"scenario": todo.scenario.to_dict(), "stream_version": STREAM_VERSION}

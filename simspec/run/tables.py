@@ -37,10 +37,6 @@ from simspec.theory.scheme_means import SchemeLaw
 
 SLAB = 2**17
 """Numbers per array of one step of arithmetic, so that a step stays in the cache and its overhead is shared."""
-
-
-ESTIMATES_AT_ONCE = 2**16
-"""Rows of estimates, a hundred numbers each, that are in memory at a time."""
 ROUNDING = 1e-12
 """Relative difference of two ways to one number that says nothing: sums over lanes are taken in another order."""
 
@@ -227,26 +223,6 @@ def _fold(runs: Ints, kappas: Ints) -> Ints:
     accepted = np.arange(runs.shape[1])
     at_end = np.where(accepted == kappas[:, None], longer[:, None], 0)
     return np.where(accepted < kappas[:, None], runs[:, None], at_end)
-
-
-def portions(blocks: Sequence[Block], most: int = ESTIMATES_AT_ONCE) -> Iterator[list[Block]]:
-    """Successive blocks with at most ``most`` estimates together; one of more is given out a few costs at a time."""
-    own: list[Block] = []
-    filled = 0
-    for block in blocks:
-        each = len(block.job.kappas)
-        rows = each * len(block.costs)
-        if own and filled + rows > most:
-            yield own
-            own, filled = [], 0
-        if rows > most:
-            step = max(1, most // each)
-            yield from ([block.at(slice(i, i + step))] for i in range(0, len(block.costs), step))
-        else:
-            own.append(block)
-            filled += rows
-    if own:
-        yield own
 
 
 def estimate_table(blocks: Sequence[Block]) -> pa.Table:

@@ -202,6 +202,27 @@ def test_tables_of_another_hand_are_shown_as_text(entry, dataset, capsys):
     assert said(capsys, "show", dataset.path) == 0
 
 
+def test_a_manifest_of_another_hand_is_shown_as_text(dataset, capsys):
+    """A line break in it begins no line of ours either."""
+    entry = {"simulation_id": "x", "process": HOSTILE["osc"] + HOSTILE["line"], "error": HOSTILE["line"]}
+    change(dataset, stream_version=HOSTILE["ansi"], failed=[entry])
+    assert said(capsys, "show", dataset.path) == 0
+
+
+def test_a_name_that_is_not_known_well_is_shown_as_text(tmp_path, capsys):
+    file = tmp_path / "own.toml"
+    file.write_text(LABELLED.format(toml(HOSTILE["osc"] + HOSTILE["line"])))
+    assert said(capsys, "run", file, "-o", tmp_path / "out", "--until", "speedup=1e-9", "--quiet") == 0
+    assert said(capsys, "show", tmp_path / "out") == 0
+
+
+def test_a_shard_in_a_folder_of_a_hostile_name(tmp_path, capsys):
+    file = tmp_path / "own.toml"
+    file.write_text(LABELLED.format('"x"'))
+    place = tmp_path / (HOSTILE["ansi"] + HOSTILE["line"])
+    assert said(capsys, "run", file, "--shard", "1/2", "-o", place, "--quiet") == 0
+
+
 FORMS = [
     ("provenance", {"libraries": "x"}), ("provenance", {"scenario_folder": 5}), ("failed", ["x"]), ("rounds", "x"),
     ("failed", [{"simulation_id": 1}]), ("shard", 5), ("rounds", {"every": "x"}), ("provenance", []),

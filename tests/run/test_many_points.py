@@ -21,9 +21,9 @@ from simspec.run.engine import play
 from simspec.run.keeping import Kept, run_of
 from simspec.run.planning import plan
 from simspec.run.played import arrays_in, played_of
-from simspec.run.store import PartWriter
+from simspec.run.store import PartWriter, portions
 from simspec.run.sweep import sweep
-from simspec.run.tables import Block, estimate_table, portions
+from simspec.run.tables import Block, estimate_table
 
 
 def scenario(points, costs=2, **changes):
