@@ -13,6 +13,7 @@ from simspec.model import DatasetError, Scenario
 from simspec.run.count_files import NAME_DIGITS
 from simspec.run.folder import open_folder
 from simspec.run.planning import plan
+from simspec.run.shards import combine
 from simspec.run.store import digest
 from simspec.run.sweep import sweep
 
@@ -47,6 +48,8 @@ def test_a_manifest_names_no_file_out_of_its_folder(name, dataset, tmp_path):
         with pytest.raises(DatasetError, match="is not as simspec writes it") as caught:
             sweep(Scenario.from_dict(TABLE | {"kappa": kappa}), dataset.path)
         assert "\x1b" not in str(caught.value)
+    with pytest.raises(DatasetError, match="is not as simspec writes it"):  # nor of a shard
+        combine(tmp_path / "all", [dataset.path])
     assert victim.read_bytes() == b"precious"
 
 
