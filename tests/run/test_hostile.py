@@ -13,6 +13,7 @@ from simspec.model import DatasetError, Scenario
 from simspec.run.count_files import NAME_DIGITS
 from simspec.run.dataset import read
 from simspec.run.folder import open_folder
+from simspec.run.manifest import read_manifest
 from simspec.run.planning import plan
 from simspec.run.shards import combine
 from simspec.run.store import digest
@@ -65,6 +66,7 @@ def test_a_manifest_names_no_file_out_of_its_folder(name, dataset, tmp_path):
         {"complete": "yes"},
         {"failed": {}},
         {"traces": 5},
+        {"traces": []},
         {"provenance": "x"},
         {"seed": 7},
         {"scenario": ["x"]},
@@ -80,6 +82,13 @@ def test_a_manifest_of_another_form_is_refused_in_one_line(entries, dataset, cap
     said = capsys.readouterr().err
     assert (code, said.count("\n")) == (2, 1) or entries == {"seed": 7}  # which stands in the scenario
     assert "Traceback" not in said
+
+
+def test_the_manifest_of_a_validation_lists_its_traces(tmp_path):
+    (tmp_path / "manifest.json").write_text(
+        '{"schema_version": 7, "kind": "validation", "traces": [], "complete": true}'
+    )
+    assert read_manifest(tmp_path)["traces"] == []
 
 
 def test_counts_that_are_none_of_ours_do_no_harm(dataset, tmp_path):
