@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +91,8 @@ def do(args: argparse.Namespace) -> int:
     threads = threads_of(args)
     with Progress(quiet=args.quiet) as progress:
         progress.say("reading the scenario")
+        from dataclasses import replace
+
         from simspec.cli.common import print_json
         from simspec.model import ParameterError, Scenario
         from simspec.model.scenario import POINTS_LIMIT
@@ -131,6 +132,8 @@ def do(args: argparse.Namespace) -> int:
 
 def _continued(args: argparse.Namespace, most: int) -> Scenario | None:
     """The scenario of a folder in place of a file, and what else it was begun with in the place of absent flags."""
+    from dataclasses import replace
+
     from simspec.run.address import is_remote
     from simspec.run.dataset import read
     from simspec.run.folder import stored_scenario

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 from pathlib import Path
 
@@ -85,17 +85,26 @@ def test_a_process_that_is_killed(tmp_path, whole, monkeypatch):
     assert [line for line in heard.lines if "a worker was lost" in line]
 
 
+def named(name, base=Exception):
+    """An error of a package that may not be there."""
+    return type(name, (base,), {})
+
+
+LOSSES = [BrokenExecutor, CancelledError, named("KilledWorker"), named("CommClosedError", OSError)]
+LOSSES += [named("Own", named("ClosedClientError"))]
+
+
 class Forgetful(Executor):
     """Loses every third handful with its worker, each time another one."""
 
-    def __init__(self):
-        self.asked, self._pool = 0, ThreadPoolExecutor(2)
+    def __init__(self, error):
+        self.asked, self.error, self._pool = 0, error, ThreadPoolExecutor(2)
 
     def submit(self, do, /, *arguments):
         self.asked += 1
         if self.asked % 3 == 0:
             future = Future()
-            future.set_exception(BrokenExecutor("gone"))
+            future.set_exception(self.error("gone"))
             return future
         return self._pool.submit(do, *arguments)
 
@@ -103,8 +112,9 @@ class Forgetful(Executor):
         self._pool.shutdown(wait)
 
 
-def test_lost_handfuls_are_played_again(tmp_path, whole, monkeypatch):
-    monkeypatch.setattr(executors, "ThreadPoolExecutor", lambda *_, **__: Forgetful())
+@pytest.mark.parametrize("error", LOSSES)
+def test_lost_handfuls_are_played_again(error, tmp_path, whole, monkeypatch):
+    monkeypatch.setattr(executors, "ThreadPoolExecutor", lambda *_, **__: Forgetful(error))
     heard = Heard()
     own = sweep(Scenario.from_dict(TABLE), tmp_path / "out", progress=heard)
     assert data(own.path) == whole

@@ -12,6 +12,7 @@ from simspec.cli.main import main
 from simspec.model import DatasetError, Scenario
 from simspec.run.count_files import NAME_DIGITS
 from simspec.run.folder import open_folder
+from simspec.run.manifest import read_manifest
 from simspec.run.planning import plan
 from simspec.run.store import digest
 from simspec.run.sweep import sweep
@@ -61,6 +62,7 @@ def test_a_manifest_names_no_file_out_of_its_folder(name, dataset, tmp_path):
         {"complete": "yes"},
         {"failed": {}},
         {"traces": 5},
+        {"traces": []},
         {"provenance": "x"},
         {"seed": 7},
         {"scenario": ["x"]},
@@ -76,6 +78,13 @@ def test_a_manifest_of_another_form_is_refused_in_one_line(entries, dataset, cap
     said = capsys.readouterr().err
     assert (code, said.count("\n")) == (2, 1) or entries == {"seed": 7}  # which stands in the scenario
     assert "Traceback" not in said
+
+
+def test_the_manifest_of_a_validation_lists_its_traces(tmp_path):
+    (tmp_path / "manifest.json").write_text(
+        '{"schema_version": 7, "kind": "validation", "traces": [], "complete": true}'
+    )
+    assert read_manifest(tmp_path)["traces"] == []
 
 
 def test_counts_that_are_none_of_ours_do_no_harm(dataset, tmp_path):
@@ -200,6 +209,27 @@ def test_tables_of_another_hand_are_shown_as_text(entry, dataset, capsys):
     column = pa.array([HOSTILE["osc"] + HOSTILE["line"]] * len(table)).dictionary_encode()
     pq.write_table(table.set_column(at, table.schema.field(at), column.cast(table.schema.field(at).type)), path)
     assert said(capsys, "show", dataset.path) == 0
+
+
+def test_a_manifest_of_another_hand_is_shown_as_text(dataset, capsys):
+    """A line break in it begins no line of ours either."""
+    entry = {"simulation_id": "x", "process": HOSTILE["osc"] + HOSTILE["line"], "error": HOSTILE["line"]}
+    change(dataset, stream_version=HOSTILE["ansi"], failed=[entry])
+    assert said(capsys, "show", dataset.path) == 0
+
+
+def test_a_name_that_is_not_known_well_is_shown_as_text(tmp_path, capsys):
+    file = tmp_path / "own.toml"
+    file.write_text(LABELLED.format(toml(HOSTILE["osc"] + HOSTILE["line"])))
+    assert said(capsys, "run", file, "-o", tmp_path / "out", "--until", "speedup=1e-9", "--quiet") == 0
+    assert said(capsys, "show", tmp_path / "out") == 0
+
+
+def test_a_shard_in_a_folder_of_a_hostile_name(tmp_path, capsys):
+    file = tmp_path / "own.toml"
+    file.write_text(LABELLED.format('"x"'))
+    place = tmp_path / (HOSTILE["ansi"] + HOSTILE["line"])
+    assert said(capsys, "run", file, "--shard", "1/2", "-o", place, "--quiet") == 0
 
 
 FORMS = [

@@ -3,6 +3,7 @@
 import dataclasses
 import random
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from simspec.run.executors import threads_only
 from simspec.run.folder import locked
 from simspec.run.keeping import Kept
 from simspec.run.planning import plan
+from simspec.run.played import arrays_of
 from simspec.run.progress import Progress
 from simspec.run.sweep import sweep
 
@@ -204,6 +206,47 @@ def test_new_costs_play_nothing_and_new_kappas_only_themselves(tmp_path, played)
     assert {kappa for _, kappa, _ in played[done:]} == {6}
     sweep(longer, tmp_path / "fresh")
     assert data(own.path) == data(tmp_path / "fresh")
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [(1_000_000, 2_000_000), (8192, 1_000_000), (2_000_000, 1_000_000)],
+    ids=["fewer lanes in a last chunk", "shorter lanes", "less"],
+)
+def test_another_budget_and_back_plays_nothing(sizes, tmp_path, played):
+    """What the tables of the second do not hold of the first stays among what was played."""
+    whole = data(sweep(scenario(windows=sizes[0]), tmp_path / "out").path)
+    sweep(scenario(windows=sizes[1]), tmp_path / "out")
+    done = len(played)
+    assert data(sweep(scenario(windows=sizes[0]), tmp_path / "out").path) == whole
+    assert len(played) == done
+
+
+def test_what_a_folder_was_asked_for_before_stands_in_its_manifest(tmp_path):
+    for level in (0.9, 0.95, 0.99):
+        own = sweep(scenario(windows=1000, level=level), tmp_path / "out")
+    earlier = own.manifest["earlier"]
+    assert [before["scenario"]["level"] for before in earlier] == [0.9, 0.95]
+    assert all(before["provenance"]["finished"] for before in earlier)
+
+
+def test_counts_reach_the_disk_after_some_time_or_some_share_of_it_or_when_they_are_many(tmp_path, monkeypatch):
+    """10 s, 2% of a long run, 16 MB: little is lost to a kill, and a long run is not written all the time."""
+    now, flushed = SimpleNamespace(seconds=0.0), []
+    monkeypatch.setattr(keeping, "time", SimpleNamespace(monotonic=lambda: now.seconds))
+    monkeypatch.setattr(keeping, "FLUSH_SECONDS", 10.0)
+    monkeypatch.setattr(keeping, "FLUSH_SHARE", 0.02)
+    job = next(plan(scenario(windows=1000, kappa=[0])).jobs)
+    outcome = engine.play(job, [0])
+    kept = Kept(tmp_path, written=lambda: flushed.append(now.seconds))
+    for now.seconds in (9.0, 11.0, 12.0, 22.0, 1000.0, 1011.0, 1019.0, 1021.0):
+        kept.keep(job, range(1), outcome)
+    assert flushed == [11.0, 22.0, 1000.0, 1021.0]
+    each = sum(array.nbytes for array in arrays_of(outcome[0]).values())
+    monkeypatch.setattr(keeping, "FLUSH_BYTES", 2 * each)
+    for _ in range(6):
+        kept.keep(job, range(1), outcome)
+    assert len(flushed) == 6
 
 
 def test_points_no_longer_asked_for_are_kept_and_not_shown(tmp_path, played):

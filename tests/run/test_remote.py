@@ -1,9 +1,11 @@
 """A dataset in an object store: the same bytes as in a folder, whatever the store does meanwhile."""
 
+import fcntl
 import functools
 import json
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -395,7 +397,10 @@ def test_whoever_names_an_account_names_no_secret():
         assert checked(url) == url
 
 
-def test_who_stops_a_run_waits_for_no_store(url, monkeypatch):
+@pytest.mark.parametrize(
+    "do", [sweep, lambda own, url, threads: play_shard(own, Shard(1, 2), url)], ids=["run", "shard"]
+)
+def test_who_stops_a_run_waits_for_no_store(do, url, monkeypatch):
     """Ctrl-C while the store is away: the counts are kept here at once."""
     mend, keep = failing(monkeypatch, 1), Kept.keep
     monkeypatch.setattr(remote, "PATIENCE", 1e9)
@@ -408,9 +413,47 @@ def test_who_stops_a_run_waits_for_no_store(url, monkeypatch):
 
     monkeypatch.setattr(Kept, "keep", stop)
     with pytest.raises(DatasetError, match="what was played is kept"):
-        sweep(Scenario.from_dict(TABLE), url, threads=1)
+        do(Scenario.from_dict(TABLE), url, threads=1)
     mend()
     assert list(Mirror(url).folder.glob("played/*"))
+
+
+def test_a_store_that_is_away_is_asked_less_and_less_often_for_five_minutes(url, monkeypatch):
+    now, waits = SimpleNamespace(seconds=0.0), []
+
+    def sleep(seconds):
+        waits.append(seconds)
+        now.seconds += seconds
+
+    def away(_):
+        raise OSError("503 Slow Down")
+
+    monkeypatch.setattr(remote, "time", SimpleNamespace(monotonic=lambda: now.seconds, sleep=sleep))
+    monkeypatch.setattr(remote, "FIRST_WAIT", 0.5)
+    monkeypatch.setattr(Mirror, "_listed", away)
+    heard = Heard()
+    with pytest.raises(DatasetError, match=r"cannot be reached \(503 Slow Down\)"):
+        sweep(Scenario.from_dict(TABLE), url, progress=heard)
+    assert waits[:8] == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 20.0, 20.0]
+    assert 300 <= sum(waits) < 320
+    assert len([line for line in heard.lines if "does not answer" in line]) == len(waits)
+
+
+def test_readers_of_one_copy_bring_it_one_after_the_other(url, monkeypatch):
+    sweep(Scenario.from_dict(TABLE), url)
+    listed, locks = Mirror._listed, []
+
+    def noted(self):
+        with (self.folder / remote.PULLING).open("a") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                locks.append(True)
+        return listed(self)
+
+    monkeypatch.setattr(Mirror, "_listed", noted)
+    assert read(url).complete
+    assert locks == [True]
 
 
 def test_where_a_folder_is_needed_an_address_makes_none():

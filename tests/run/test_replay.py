@@ -1,21 +1,26 @@
 """A stored run comes out again, and what does not is named; an installation that is not sound says so."""
 
+import ast
+import errno
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from simspec.cli.main import main
 from simspec.model import DatasetError, ParameterError, Scenario
-from simspec.run import doctor
+from simspec.run import doctor, planning
 from simspec.run.columns import column
 from simspec.run.record import Recording
-from simspec.run.replay import replay
+from simspec.run.replay import Replayed, replay
 from simspec.run.sweep import sweep
 
 ROOT = Path(__file__).parents[2]
@@ -82,6 +87,58 @@ def test_one_count_that_is_wrong_by_one_is_found(planted):
     assert replay(own.path, chunk=0).same
     (told,) = replay(own.path, chunk=1).differs
     assert told.startswith(f"κ = 4, chunk 1, lane {lane}: accepted ")
+
+
+def plant(path, change):
+    """One table is another one, its file as sound as before."""
+    pq.write_table(change(pq.read_table(path)), path)
+
+
+def with_column(name, change):
+    """One entry of a column is changed in a table."""
+
+    def changed(table):
+        place, own = table.schema.get_field_index(name), table[name].to_numpy().copy()
+        own[1] = change(own[1])
+        return table.set_column(place, table.schema.field(place), pa.array(own, table.schema.field(place).type))
+
+    return changed
+
+
+LITTLE = TABLE | {
+    "windows": 20_000,
+    "process": TABLE["process"][1] | {"alpha": [0.6, 0.7]},
+    "policy": {"type": "fixed"},
+}
+
+
+@pytest.mark.parametrize(
+    ("table", "change", "said"),
+    [
+        ("counts", with_column("count", lambda own: own + 1), "counts.count: differs in 1 row"),
+        ("estimates", with_column("speedup", lambda own: np.nextafter(own, 9)), "estimates.speedup: differs in 1 row"),
+        ("estimates", with_column("speedup", lambda _: np.nan), "estimates.speedup: differs in 1 row"),
+        ("estimates", with_column("kappa_fixed", lambda _: 3.0), "estimates.kappa_fixed: differs in 1 row"),
+        ("counts", lambda own: own.slice(1), r"counts: [0-9]+ rows stored, [0-9]+ now"),
+        ("chunks", lambda own: own.slice(1), r"chunks: [0-9]+ rows stored, [0-9]+ now"),
+    ],
+)
+def test_what_differs_in_any_table_is_found(table, change, said, tmp_path, monkeypatch):
+    """By one, by one bit of a fraction, by a number or none in place of the other, by a row; in the second part."""
+    monkeypatch.setattr(planning, "ROWS_PER_PART", 1)
+    monkeypatch.setattr(planning, "MOST_PARTS", 1000)
+    own = sweep(Scenario.from_dict(LITTLE), tmp_path / "o")
+    plant(own.path / table / "part-000001.parquet", change)
+    (told,) = replay(own.path).differs
+    assert re.fullmatch(said, told)
+    second = own.estimates["simulation_id"].iloc[-1]
+    assert replay(own.path, second).same == (table != "chunks")
+    assert "rows stored" in str(replay(own.path, second)) or table != "chunks"
+
+
+def test_only_some_of_many_differences_are_listed():
+    text = str(Replayed("a run", tuple(f"row {number}" for number in range(7))))
+    assert text.splitlines()[1:] == ["row 0", "row 1", "row 2", "row 3", "row 4", "… and 2 more"]
 
 
 @pytest.fixture(scope="module")
@@ -182,13 +239,33 @@ def test_this_installation_is_sound(tmp_path, capsys, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("wrong", ["words", "kernels", "files"])
+@pytest.mark.parametrize("wrong", ["words", "squares", "kernels", "threads", "files", "full", "locks"])
 def test_what_is_not_sound_is_said(wrong, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(doctor, "SPEED_WINDOWS", 2**20)
     place = tmp_path
     if wrong == "words":
         simulation, kappa, accepted, squares = doctor.KNOWN["a policy"]
         monkeypatch.setitem(doctor.KNOWN, "a policy", (simulation, kappa, accepted + 1, squares))
+    elif wrong == "squares":
+        simulation, kappa, accepted, squares = doctor.KNOWN["a policy"]
+        monkeypatch.setitem(doctor.KNOWN, "a policy", (simulation, kappa, accepted, squares + 1))
+    elif wrong == "threads":
+        run = doctor.run_jobs
+
+        def unsafe(jobs, threads):
+            for job, (tally,) in run(jobs, threads):
+                tally.sums[3, 1] += threads == 3
+                yield job, [tally]
+
+        monkeypatch.setattr(doctor, "default_threads", lambda: 3)
+        monkeypatch.setattr(doctor, "run_jobs", unsafe)
+    elif wrong in ("full", "locks"):
+        code, name = (errno.ENOSPC, "os.fsync") if wrong == "full" else (errno.ENOLCK, "fcntl.flock")
+
+        def fails(*_):
+            raise OSError(code, os.strerror(code))
+
+        monkeypatch.setattr(name, fails)
     elif wrong == "kernels":
         from simspec.kernels import twin
 
@@ -212,9 +289,15 @@ def test_what_is_not_sound_is_said(wrong, tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().out.count("BAD") == 1
 
 
+def test_doctor_asserts_nothing():
+    """python -O drops assert statements; that it then finds the same is tried below."""
+    assert not [own for own in ast.walk(ast.parse(Path(doctor.__file__).read_text())) if isinstance(own, ast.Assert)]
+
+
+@pytest.mark.deep
 def test_what_doctor_finds_does_not_hang_on_assertions(tmp_path):
     """python -O drops assert statements."""
-    words = "from simspec.run import doctor; own = doctor.KNOWN; one = own['a policy']; "
+    words = "from simspec.run import doctor; doctor.SPEED_WINDOWS = 1; own = doctor.KNOWN; one = own['a policy']; "
     words += "own['a policy'] = (*one[:3], one[3] + 1)"
     call = f"{words}; print([f.what for f in doctor.examine({str(tmp_path)!r}) if not f.sound])"
     done = subprocess.run([sys.executable, "-O", "-c", call], capture_output=True, text=True, check=True, cwd=ROOT)
