@@ -79,7 +79,7 @@ def open_folder(folder: Path, scenario: Scenario, todo: Plan) -> Opened:
         return Opened(fresh, True, False)
     check_same(folder, found, fresh)
     check_form(folder, found)
-    if scenario_of(found) == fresh["scenario"] and found["traces"] == fresh["traces"]:
+    if scenario_of(found) == fresh["scenario"] and fresh["traces"].keys() <= found["traces"].keys():
         return Opened(found, True, bool(found["complete"]) and not damaged(folder, found))
     earlier = [*found.get("earlier", []), {key: found[key] for key in ("scenario", "provenance")}]
     own = fresh | {"earlier": earlier, "traces": found["traces"] | fresh["traces"], "files": found["files"]}

@@ -136,6 +136,38 @@ def test_a_handful_that_is_lost_every_time_ends_the_run_and_nothing_is_lost(tmp_
     assert data(sweep(Scenario.from_dict(TABLE), tmp_path / "out").path) == whole
 
 
+def test_work_is_given_out_five_times_and_no_more():
+    asked = []
+
+    class Losing(Executor):
+        def submit(self, do, /, *arguments):
+            asked.append(arguments)
+            future = Future()
+            future.set_exception(BrokenExecutor())
+            return future
+
+    own = Workers(Losing, 1)
+    with pytest.raises(SimspecError, match=f"lost with their worker {TRIES} times in a row"):
+        own.result(own.submit(max, 1, 2))
+    assert asked == [(1, 2)] * TRIES
+
+
+def test_after_an_error_nothing_is_left_with_an_executor_of_ones_own(tmp_path):
+    futures = []
+
+    class Slow(Executor):
+        def submit(self, do, /, *arguments):
+            futures.append(Future())
+            if len(futures) == 4:
+                futures[0].set_exception(ValueError("no"))
+            return futures[-1]
+
+    with pytest.raises(SimspecError, match="a worker cannot play"):
+        sweep(Scenario.from_dict(TABLE), tmp_path / "out", crew=Crew(Slow(), 1))
+    assert len(futures) > 4
+    assert all(future.cancelled() for future in futures[1:])
+
+
 def test_an_error_of_the_program_is_not_tried_again():
     calls = []
 

@@ -12,6 +12,7 @@ from simspec.run import count_files, dispatch, engine, layout, shards, store
 from simspec.run.dataset import read
 from simspec.run.folder import locked
 from simspec.run.keeping import Kept
+from simspec.run.planning import plan
 from simspec.run.shards import Shard, combine, play_shard
 from simspec.run.sweep import sweep
 
@@ -66,7 +67,12 @@ def test_every_piece_is_played_by_one_shard(scenario, tmp_path, monkeypatch):
         return own(job, chunks, kappas)
 
     monkeypatch.setattr(dispatch, "play", noted)
-    sizes = [play_shard(scenario, Shard(i, 3), tmp_path / f"s{i}") for i in (1, 2, 3)]
+    sizes, job = [], next(plan(scenario).jobs)
+    for i in (1, 2, 3):
+        before = len(played)
+        sizes.append(play_shard(scenario, Shard(i, 3), tmp_path / f"s{i}"))
+        mine = {chunk for simulation, chunk, _ in played[before:] if simulation == job.simulation.id}
+        assert mine == {chunk for piece in job.pieces()[i - 1 :: 3] for chunk in piece}
     assert len(played) == len(set(played))
     assert sum(own.pieces for own in sizes) == sizes[0].every
     assert max(own.pieces for own in sizes) - min(own.pieces for own in sizes) <= 1
