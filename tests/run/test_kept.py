@@ -237,6 +237,10 @@ def test_traces_of_before_are_remembered_and_make_no_other_run(tmp_path, played)
     sweep(runs["two"], tmp_path / "out")
     assert (tmp_path / "out/manifest.json").read_bytes() == before
     assert len(played) == done
+    manifest = json.loads(before)
+    (tmp_path / "out/manifest.json").write_text(json.dumps(manifest | {"traces": {}}))  # vouches for none
+    assert not open_folder(tmp_path / "out", runs["two"], plan(runs["two"])).complete
+    (tmp_path / "out/manifest.json").write_bytes(before)
     (tmp_path / "one.csv").write_text("request,accepted\n1,2\n1,0\n2,1\n")
     with pytest.raises(DatasetError, match=r"it differs in traces\.one\.csv"):
         sweep(scenario(process=runs["one"].process[0], kappa=[4], windows=1000), tmp_path / "out")

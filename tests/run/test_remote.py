@@ -88,7 +88,8 @@ def test_another_machine_reads_it_and_goes_on(url, tmp_path, monkeypatch):
 
 
 def test_a_manifest_there_names_only_what_is_there(url, tmp_path, monkeypatch):
-    """At every moment: who reads while it is written finds whole tables."""
+    """At every moment: who reads while it is written finds whole tables, each as soon as it is finished."""
+    monkeypatch.setattr(keeping, "FLUSH_SECONDS", 1e9)
     put, named = Mirror._put, []
 
     def noted(self, path, name):
