@@ -360,17 +360,18 @@ def test_two_runs_into_one_folder(tmp_path):
         assert sweep(own, tmp_path / "out").complete
 
 
-def test_a_stop_while_other_points_are_taken_over_loses_nothing(tmp_path, monkeypatch, played):
+@pytest.mark.parametrize(("place", "name"), [(store, "write_json"), (folder, "keep_counts")], ids=["after", "before"])
+def test_a_stop_while_other_points_are_taken_over_loses_nothing(place, name, tmp_path, monkeypatch, played):
     sweep(scenario(), tmp_path / "out")
-    done, write = len(played), folder.store.write_json
+    done, own = len(played), getattr(place, name)
 
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(folder.store, "write_json", stop)
+    monkeypatch.setattr(place, name, stop)
     with pytest.raises(KeyboardInterrupt):
         sweep(scenario(kappa=[0, 4]), tmp_path / "out")
-    monkeypatch.setattr(folder.store, "write_json", write)
+    monkeypatch.setattr(place, name, own)
     assert len(sweep(scenario(kappa=[0, 4]), tmp_path / "out").estimates) == 2
     assert len(played) == done
 

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from simspec.cli.main import main
@@ -482,6 +483,15 @@ def test_a_store_that_is_away_is_asked_less_and_less_often_for_five_minutes(url,
     assert waits[:8] == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 20.0, 20.0]
     assert 300 <= sum(waits) < 320
     assert len([line for line in heard.lines if "does not answer" in line]) == len(waits)
+
+
+def test_a_large_file_comes_whole(url, tmp_path):
+    """It is read a megabyte at a time."""
+    content = np.random.default_rng(1).bytes(2_500_000)
+    (tmp_path / "far/away").mkdir(parents=True)
+    (tmp_path / "far/away/large").write_bytes(content)
+    Mirror(url)._get("large", tmp_path / "here")
+    assert (tmp_path / "here").read_bytes() == content
 
 
 def test_readers_of_one_copy_bring_it_one_after_the_other(url, monkeypatch):
