@@ -11,7 +11,7 @@ import pytest
 from simspec import theory
 from simspec.cli.main import main
 from simspec.model import Cost, Drift, Iid, Markov, ParameterError, Scenario, Simulation, Stop
-from simspec.run import dispatch, engine, keeping, layout, planning
+from simspec.run import engine, keeping, layout, planning
 from simspec.run.compare import _stored
 from simspec.run.decided import decided
 from simspec.run.engine import Job
@@ -39,19 +39,6 @@ def short(monkeypatch):
 
 def scenario(stop, **changes):
     return Scenario.from_dict(TABLE | changes | ({"stop": stop} if stop else {}))
-
-
-@pytest.fixture
-def played(monkeypatch):
-    """Every chunk that is played: (simulation id, κ, chunk)."""
-    calls, play = [], dispatch.play
-
-    def noted(job, chunks, kappas=()):
-        calls.extend((job.simulation.id, kappa, chunk) for kappa in kappas for chunk in chunks)
-        return play(job, chunks, kappas)
-
-    monkeypatch.setattr(dispatch, "play", noted)
-    return calls
 
 
 def data(path):
