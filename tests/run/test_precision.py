@@ -14,7 +14,7 @@ import pytest
 from simspec import theory
 from simspec.cli.main import main
 from simspec.model import Cost, Drift, Iid, Markov, ParameterError, Scenario, Simulation, Stop
-from simspec.run import engine, keeping, layout, planning
+from simspec.run import dispatch, engine, keeping, layout, planning
 from simspec.run.compare import _stored
 from simspec.run.decided import decided
 from simspec.run.engine import Job
