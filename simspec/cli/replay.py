@@ -44,7 +44,7 @@ def do(args: argparse.Namespace) -> int:
 
         done = replay(args.results, args.point, args.chunk, Crew(many=threads), progress)
     if args.json:
-        print_json({"what": done.what, "same": done.same, "differs": list(done.differs)})
+        print_json({"what": done.what, "same": done.same, "differs": list(done.differs), "versions": done.versions})
     else:
         print(done)
     return 0 if done.same else 1

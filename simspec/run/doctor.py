@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import importlib.util
 import os
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -70,16 +72,14 @@ def examine(results: str | Path = "results") -> Iterator[Finding]:
     results : path
         Folder in which results are to be written.
     """
-    made = provenance()
-    libraries = ", ".join(f"{name} {version}" for name, version in made["libraries"].items())
-    yield Finding("versions", f"simspec {made['simspec']}, Python {made['python']}, {libraries}; {made['system']}")
+    yield _said("versions", _versions)
     yield _said("kernels", _kernels)
     yield _said("processors", _processors)
     for name in KNOWN:
         yield _said(f"random words, {name}", functools.partial(_known, name))
     yield _said("compiled against readable kernels", _twins)
     yield _said("threads", _threads)
-    yield _said(f"files in {results}", functools.partial(_files, Path(results)))
+    yield _said(f"files in {Path(results)}", functools.partial(_files, Path(results)))
     yield _said("copies of object stores", _copies)
     for name, use in EXTRAS.items():
         there = importlib.util.find_spec(name) is not None
@@ -91,6 +91,28 @@ def _said(what: str, look: Callable[[], str]) -> Finding:
         return Finding(what, look())
     except (SimspecError, OSError) as error:
         return Finding(what, str(error), sound=False)
+
+
+def _versions() -> str:
+    made = provenance()
+    for need in importlib.metadata.requires("simspec") or ():
+        found = re.fullmatch(r"([\w-]+)>=([\d.]+)", need)  # what an extra needs has more behind it
+        have = made["libraries"].get(found[1]) if found else None
+        if found and have and _numbers(have) < _numbers(found[2]):
+            raise SimspecError(f"{found[1]} {have} is older than {found[2]}; allowed: pip install '{need}'")
+    libraries = ", ".join(f"{name} {version}" for name, version in made["libraries"].items())
+    return f"simspec {made['simspec']}, Python {made['python']}, {libraries}; {made['system']}"
+
+
+def _numbers(version: str) -> list[int]:
+    """To be compared.
+
+    Examples
+    --------
+    >>> _numbers("2.10.0rc1") > _numbers("2.9")
+    True
+    """
+    return [int(word) for word in re.findall(r"\d+", version)[:3]]
 
 
 def _kernels() -> str:
@@ -166,6 +188,8 @@ def _copies() -> str:
 
 def _files(results: Path) -> str:
     """Written, renamed, locked and removed again, in the folder or where it would be made."""
+    if results.exists() and not results.is_dir():
+        raise DatasetError(f"{results}: is a file; allowed: a folder, or where one is to be made")
     place = results
     while not place.is_dir():
         place = place.parent

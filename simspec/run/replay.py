@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from simspec.run.executors import Crew
 from simspec.run.planning import plan
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
+from simspec.run.provenance import provenance
 from simspec.run.record import Recording, record_all
 from simspec.run.schema import ROUNDS, TABLES, WHOLE_CHUNK
 from simspec.run.sweep import sweep
@@ -43,10 +44,13 @@ class Replayed:
         What was played again.
     differs : tuple of str
         Where it is something else, nothing if it came out the same.
+    versions : str
+        What is another version now than when it was stored, where something differs.
     """
 
     what: str
     differs: tuple[str, ...] = ()
+    versions: str = ""
 
     @property
     def same(self) -> bool:
@@ -57,7 +61,9 @@ class Replayed:
         if self.same:
             return f"{self.what}: played again, the same"
         more = [f"… and {len(self.differs) - SHOWN:,} more"] if len(self.differs) > SHOWN else []
-        return "\n".join([f"{self.what}: played again, NOT the same", *self.differs[:SHOWN], *more])
+        told = f"other versions: {self.versions}; they may move the last digits of estimates and the counts of "
+        why = [f"{told}multinomial draws, and no count of simulate"] if self.versions else []
+        return "\n".join([f"{self.what}: played again, NOT the same", *self.differs[:SHOWN], *more, *why])
 
 
 def replay(
@@ -96,15 +102,29 @@ def replay(
     found = read(folder)
     if not found.complete:
         raise DatasetError(f"{folder}: is not complete; run the scenario again to continue it, and replay it then")
+    done = _played_again(found, point, chunk, crew or Crew(), progress)
+    return done if done.same else replace(done, versions=_other_versions(found))
+
+
+def _other_versions(found: Dataset) -> str:
+    then, now = found.manifest.get("provenance", {}), provenance()
+    pairs = [(name, then.get(name), now[name]) for name in ("simspec", "python", "machine")]
+    pairs += [(name, then.get("libraries", {}).get(name), own) for name, own in now["libraries"].items()]
+    return ", ".join(clean(f"{name} {old} (now {own})") for name, old, own in pairs if old and old != own)
+
+
+def _played_again(
+    found: Dataset, point: str | None, chunk: int | None, crew: Crew, progress: Progress | None
+) -> Replayed:
     if point is None and chunk is None:
-        return _whole(found, crew or Crew(), progress)
+        return _whole(found, crew, progress)
     if found.scenario.method != "simulate":
         raise ParameterError("chunk", f'method = "{found.scenario.method}" plays no chunks; replay the whole run')
     job = _job(found, point)
     if chunk is None:
-        return _simulation(found, job, crew or Crew(), progress)
+        return _simulation(found, job, crew, progress)
     if not 0 <= chunk < job.layout.chunks:
-        raise DatasetError(f"{folder}: chunk {chunk} was not played; allowed: 0 to {job.layout.chunks - 1}")
+        raise DatasetError(f"{found.place}: chunk {chunk} was not played; allowed: 0 to {job.layout.chunks - 1}")
     return _chunk(found, job, chunk)
 
 

@@ -26,7 +26,7 @@ from simspec.run.played import Played, compacted, tally_table
 from simspec.run.precision import decide
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
-from simspec.run.record import Recording, record_all, unrecorded
+from simspec.run.record import Recording, record_all, unrecorded, vouched
 from simspec.run.remote import Mirror, mirrored
 from simspec.run.tables import Block
 from simspec.run.workers import Workers
@@ -86,7 +86,8 @@ def sweep(
             with lock, (crew or Crew(many=threads)).workers(progress) as workers:
                 own = open_folder(folder, scenario, todo)
                 if recording is not None:  # so that the folder alone says what it was begun with
-                    own.manifest["rounds"] = {**asdict(recording), "complete": False}
+                    marks = vouched(own.manifest.get("rounds") or {}, recording)
+                    own.manifest["rounds"] = {**asdict(recording), "complete": False, "files": marks}
                 _complete(folder, own, todo, workers, progress, mirror)
         if recording is not None:
             _record(folder, read(folder).manifest, todo, recording, threads, progress)
@@ -108,6 +109,8 @@ def _complete(
     push = mirror.push if mirror else lambda: None
     kept = Kept(folder, counts, progress, push, run_of(todo.scenario), again=todo.scenario.stop is not None)
     kept.written()  # whether a store can be written is known before anything is played
+    if not own.same:
+        _note(progress, f"{folder}: {_what_changed(manifest)}")
     others = kept.simulations - {job.simulation.id for job in todo.jobs}
     if others:
         _note(progress, f"{folder}: {plural(len(others), 'simulation')} no longer asked for, kept and not shown")
@@ -130,6 +133,15 @@ def _complete(
     made["finished"] = time.strftime("%Y-%m-%dT%H:%M:%S%z")
     made["seconds"] = round(made.get("seconds", 0.0) + time.monotonic() - began, 2)
     store.write_json(manifest, folder / store.MANIFEST)
+
+
+def _what_changed(manifest: dict[str, Any]) -> str:
+    """In which keys the scenario is another than that of the run before."""
+    before, now = manifest["earlier"][-1]["scenario"], manifest["scenario"]
+    keys = [key for key in before | now if before.get(key) != now.get(key)] or ["a trace"]
+    plain = [key for key in keys if isinstance(before.get(key), int | float) and isinstance(now.get(key), int | float)]
+    told = [f"{key} ({before[key]:,} before, {now[key]:,} now)" if key in plain else key for key in keys]
+    return f"holds an earlier run, whose counts are used; what is asked for now differs in {', '.join(told)}"
 
 
 def _note(progress: Progress | None, line: str) -> None:
@@ -198,12 +210,19 @@ def _record(
     failed = {entry["simulation_id"] for entry in manifest["failed"]}
     looks = read(folder).looks if todo.scenario.stop else {}
     jobs = [job for job in todo.jobs if job.simulation.id not in failed]
-    missing = unrecorded(folder, [job.at_look(looks[job.simulation.id]) if looks else job for job in jobs], recording)
+    jobs = [job.at_look(looks[job.simulation.id]) if looks else job for job in jobs]
+    known = vouched(manifest.get("rounds") or {}, recording)
+    missing = unrecorded(folder, jobs, recording, known)
+    for path in [store.rounds_path(folder, job.simulation.id, kappa) for job, kappa in missing]:
+        if known.pop(path.name, None):
+            _note(progress, f"{path}: missing or damaged; made again")
     if missing:
-        manifest["rounds"] = {**asdict(recording), "complete": False}
+        manifest["rounds"] = {**asdict(recording), "complete": False, "files": known}
         store.write_json(manifest, folder / store.MANIFEST)
         record_all(folder, missing, recording, threads or default_threads(), progress)
-    note = {**asdict(recording), "complete": True}
+    paths = [store.rounds_path(folder, job.simulation.id, kappa) for job in jobs for kappa in job.kappas]
+    marks = {path.name: known.get(path.name) or store.mark(path) for path in paths}
+    note = {**asdict(recording), "complete": True, "files": marks}
     if manifest.get("rounds") != note:
         manifest["rounds"] = note
         store.write_json(manifest, folder / store.MANIFEST)

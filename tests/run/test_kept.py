@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from heard import Heard
 
 from simspec.kernels.tally import Folded
 from simspec.model import DatasetError, Scenario, SimspecError
@@ -19,7 +20,6 @@ from simspec.run.folder import locked, open_folder
 from simspec.run.keeping import Kept
 from simspec.run.planning import plan
 from simspec.run.played import arrays_of
-from simspec.run.progress import Progress
 from simspec.run.sweep import sweep
 
 CHAIN = {"type": "markov", "alpha": 0.7, "rho": 0.3, "start": "carry"}
@@ -50,19 +50,6 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr(keeping, "FLUSH_SHARE", 0.0)
     for module in (store, count_files):  # nobody pulls the plug here, and a disk takes its time
         monkeypatch.setattr(module, "sync", lambda path: None)
-
-
-@pytest.fixture
-def played(monkeypatch):
-    """Every piece of work that is played: (simulation id, κ, chunks)."""
-    calls, play = [], dispatch.play
-
-    def noted(job, chunks, kappas=()):
-        calls.extend((job.simulation.id, kappa, chunk) for kappa in kappas for chunk in chunks)
-        return play(job, chunks, kappas)
-
-    monkeypatch.setattr(dispatch, "play", noted)
-    return calls
 
 
 def scenario(**changes):
@@ -154,17 +141,6 @@ def damage(path, how):
     else:
         place = random.Random(len(whole)).randrange(len(whole))
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-
-
-class Heard(Progress):
-    """Keeps what it is told."""
-
-    def __init__(self):
-        super().__init__(quiet=True)
-        self.lines = []
-
-    def note(self, line):
-        self.lines.append(line)
 
 
 @pytest.mark.parametrize("how", ["cut", "empty", "flipped"])
@@ -331,7 +307,10 @@ def test_points_no_longer_asked_for_are_kept_and_not_shown(tmp_path, played):
     before, done = data(whole.path), len(played)
     heard = Heard()
     assert set(sweep(scenario(), whole.path, progress=heard).estimates["alpha"]) == {0.7}
-    assert heard.lines == [f"{whole.path}: 1 simulation no longer asked for, kept and not shown"]
+    assert heard.lines == [
+        f"{whole.path}: holds an earlier run, whose counts are used; what is asked for now differs in process",
+        f"{whole.path}: 1 simulation no longer asked for, kept and not shown",
+    ]
     assert set(sweep(two, whole.path).estimates["alpha"]) == {0.6, 0.7}
     assert len(played) == done
     assert data(whole.path) == before

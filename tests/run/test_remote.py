@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from heard import Heard
 
 from simspec.cli.main import main
 from simspec.model import DatasetError, Scenario
@@ -16,7 +17,6 @@ from simspec.run import dispatch, keeping, planning, remote
 from simspec.run.address import checked, local
 from simspec.run.dataset import read
 from simspec.run.keeping import Kept
-from simspec.run.progress import Progress
 from simspec.run.record import Recording
 from simspec.run.remote import Mirror, mirrored
 from simspec.run.shards import Shard, combine, play_shard
@@ -135,15 +135,6 @@ def test_another_run_there_is_refused_and_other_files_are_left_alone(url, tmp_pa
     assert read(url).complete
     assert (tmp_path / "far/away/notes.txt").read_text() == "mine"
     assert not list(Mirror(url).folder.rglob("*evil*"))
-
-
-class Heard(Progress):
-    def __init__(self):
-        super().__init__(quiet=True)
-        self.lines = []
-
-    def note(self, line):
-        self.lines.append(line)
 
 
 def test_a_store_that_fails_now_and_then(url, tmp_path, monkeypatch):

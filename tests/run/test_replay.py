@@ -18,7 +18,9 @@ import pytest
 from simspec.cli.main import main
 from simspec.model import DatasetError, ParameterError, Scenario
 from simspec.run import doctor, planning
+from simspec.run import replay as again
 from simspec.run.columns import column
+from simspec.run.provenance import provenance
 from simspec.run.record import Recording
 from simspec.run.replay import Replayed, replay
 from simspec.run.sweep import sweep
@@ -194,6 +196,16 @@ def test_rounds_that_were_broken_off_are_to_be_continued_first(recorded, tmp_pat
         replay(folder)
 
 
+def test_other_versions_are_said_where_something_differs(planted, monkeypatch):
+    own, _ = planted
+    assert "other versions" not in str(replay(own.path))
+    now = provenance()
+    monkeypatch.setattr(again, "provenance", lambda: now | {"libraries": now["libraries"] | {"scipy": "99"}})
+    told = str(replay(own.path)).splitlines()[-1]
+    assert told.startswith(f"other versions: scipy {now['libraries']['scipy']} (now 99); they may move the last digits")
+    assert "other versions" not in str(replay(own.path, chunk=0))  # which is the same
+
+
 def test_the_command(planted, capsys):
     own, _ = planted
     assert main(["replay", str(own.path), "--quiet"]) == 1
@@ -246,11 +258,14 @@ def test_this_installation_is_sound(tmp_path, capsys, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("wrong", ["words", "squares", "kernels", "threads", "files", "full", "locks"])
+@pytest.mark.parametrize("wrong", ["versions", "words", "squares", "kernels", "threads", "files", "full", "locks"])
 def test_what_is_not_sound_is_said(wrong, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(doctor, "SPEED_WINDOWS", 2**20)
     place = tmp_path
-    if wrong == "words":
+    if wrong == "versions":
+        now = provenance()
+        monkeypatch.setattr(doctor, "provenance", lambda: now | {"libraries": now["libraries"] | {"scipy": "1.9.3"}})
+    elif wrong == "words":
         simulation, kappa, accepted, squares = doctor.KNOWN["a policy"]
         monkeypatch.setitem(doctor.KNOWN, "a policy", (simulation, kappa, accepted + 1, squares))
     elif wrong == "squares":
