@@ -231,6 +231,13 @@ def test_what_was_never_played(asked, said, dataset):
         replay(dataset.path, **({"chunk": 0} | asked))
 
 
+def test_the_chunk_after_the_last_was_never_played(dataset):
+    own = min(dataset.simulation_ids)
+    last = int(dataset.chunks[dataset.chunks["simulation_id"] == own]["chunk"].max())
+    with pytest.raises(DatasetError, match=f"chunk {last + 1} was not played; allowed: 0 to {last}$"):
+        replay(dataset.path, own, last + 1)
+
+
 def test_what_cannot_be_replayed(tmp_path):
     own = sweep(Scenario.from_dict({"name": "e", "method": "exact", "process": TABLE["process"][0]}), tmp_path / "e")
     with pytest.raises(ParameterError, match="plays no chunks"):
@@ -302,6 +309,15 @@ def test_what_is_not_sound_is_said(wrong, tmp_path, capsys, monkeypatch):
         monkeypatch.setattr(doctor.tempfile, "TemporaryDirectory", shut)
     assert main(["doctor", "--results", str(place)]) == 1
     assert capsys.readouterr().out.count("BAD") == 1
+
+
+def test_doctor_tells_how_large_copies_of_stores_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor, "home", lambda: tmp_path / "mirrors")
+    assert doctor._copies() == f"none in {tmp_path / 'mirrors'}"
+    for name in ("one", "two"):
+        (tmp_path / "mirrors" / name / "tallies").mkdir(parents=True)
+        (tmp_path / "mirrors" / name / "tallies" / "x").write_bytes(bytes(1_500_000))
+    assert doctor._copies().startswith(f"2 of 3.0 MB in {tmp_path / 'mirrors'}; ")
 
 
 def test_doctor_asserts_nothing():
