@@ -1,6 +1,8 @@
 """The one-way street: a room imports only from rooms before it."""
 
 import ast
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,12 @@ def test_a_wrong_import_would_be_seen():
 
 def test_no_room_bears_the_name_of_a_public_function():
     assert set(simspec.__all__).isdisjoint(p.name for p in PACKAGE.iterdir() if p.is_dir())
+
+
+def test_the_map_of_run_names_each_module_once():
+    text = ast.get_docstring(ast.parse((PACKAGE / "run" / "__init__.py").read_text(encoding="utf-8"))) or ""
+    modules = {path.stem for path in (PACKAGE / "run").glob("*.py")} - {"__init__"}
+    assert Counter(re.findall(r"`(\w+)`", text)) == Counter(modules)
 
 
 def test_no_module_of_theory_bears_the_name_of_one_of_its_functions():

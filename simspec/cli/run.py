@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +92,8 @@ def do(args: argparse.Namespace) -> int:
     threads = threads_of(args)
     with Progress(quiet=args.quiet) as progress:
         progress.say("reading the scenario")
+        from dataclasses import replace
+
         from simspec.cli.common import print_json
         from simspec.model import ParameterError, Scenario
         from simspec.model.scenario import POINTS_LIMIT
@@ -108,15 +110,18 @@ def do(args: argparse.Namespace) -> int:
             args.scenario, args.seed, args.windows, most, args.method
         )
         recording = Recording(args.record, args.record_every or 1) if args.record else None
-        if args.shard and args.record:
+        if args.shard is not None and args.record:
             raise ParameterError("record", "--record writes rounds of a whole run; allowed: without --shard")
         if args.until:
             scenario = replace(scenario, stop=_stop(args.until))
         if args.dry_run:
-            return _dry_run(plan(scenario, most), threads, args.json, recording)
-        if args.shard:
+            progress.say("timing a chunk of each kind (compiled once, then kept on disk)")
+            with _at_its_line(args):
+                return _dry_run(plan(scenario, most), threads, args.json, recording)
+        if args.shard is not None:
             return _play_shard(args, scenario, crew, progress, most)
-        dataset = sweep(scenario, args.output, threads, progress, most, recording, crew)
+        with _at_its_line(args):
+            dataset = sweep(scenario, args.output, threads, progress, most, recording, crew)
         progress.begin("summing up", 0)
         told = dataset.best_records() if args.json else dataset.summary()
     if args.json:
@@ -131,6 +136,8 @@ def do(args: argparse.Namespace) -> int:
 
 def _continued(args: argparse.Namespace, most: int) -> Scenario | None:
     """The scenario of a folder in place of a file, and what else it was begun with in the place of absent flags."""
+    from dataclasses import replace
+
     from simspec.run.address import is_remote
     from simspec.run.dataset import read
     from simspec.run.folder import stored_scenario
@@ -142,11 +149,26 @@ def _continued(args: argparse.Namespace, most: int) -> Scenario | None:
     scenario = replace(stored_scenario(found.path, found.manifest), **given)
     scenario.check_size(most)
     if args.output is None:
-        args.output, args.shard = args.scenario, args.shard or found.manifest.get("shard")
+        args.output = args.scenario
+        args.shard = found.manifest.get("shard") if args.shard is None else args.shard
         rounds = found.manifest.get("rounds") or {}
         if args.record is None and rounds and not rounds["complete"]:
             args.record, args.record_every = rounds["record"], rounds["every"]
     return scenario
+
+
+@contextmanager
+def _at_its_line(args: argparse.Namespace) -> Iterator[None]:
+    """An error that only the whole plan shows, at the line of the file that is to blame."""
+    from simspec.model import ParameterError
+    from simspec.model.scenario_text import at_its_line, read_text
+
+    try:
+        yield
+    except ParameterError as error:
+        if not error.key.startswith("stop.") or args.until or not Path(args.scenario).is_file():
+            raise
+        raise at_its_line(args.scenario, error, read_text(Path(args.scenario))) from None
 
 
 def _stop(words: list[str]) -> Stop:
@@ -184,6 +206,7 @@ def _play_shard(args: argparse.Namespace, scenario: Scenario, crew: Crew, progre
 
 def _dry_run(todo: Plan, threads: int, as_json: bool, recording: Recording | None) -> int:
     from simspec.cli.common import print_json
+    from simspec.run.progress import span
     from simspec.text import plural
 
     rounds, seconds = todo.forecast(threads)
@@ -199,18 +222,15 @@ def _dry_run(todo: Plan, threads: int, as_json: bool, recording: Recording | Non
     recorded = ""
     if recording is not None:
         recording.check(todo.scenario.method)
-        files, rows, size = recording.size(todo.jobs)
-        figures |= {"recorded_files": files, "recorded_rows": rows, "recorded_bytes": size}
-        recorded = f"  Rounds: at most {rows:,} in {plural(files, 'file')}, some {size / 1e6:,.1f} MB more."
+        files, rows, room = recording.size(todo.jobs)
+        figures |= {"recorded_files": files, "recorded_rows": rows, "recorded_bytes": room}
+        recorded = f"  Rounds: at most {rows:,} in {plural(files, 'file')}, some {room / 1e6:,.1f} MB more."
     if as_json:
         print_json(figures)
     else:
         most = "at most " if todo.scenario.stop else ""
-        print(
-            f"{plural(todo.points, 'point')} from {plural(len(list(todo.jobs)), 'simulation')}, {most}"
-            f"{figures['windows']:,} windows; {most}about {figures['seconds']:,} s on {threads} threads (measured now) "
-            "and "
-            f"{figures['bytes'] / 1e6:,.1f} MB in {plural(len(todo.parts), 'part')}.{recorded}  Nothing was run.",
-            file=sys.stdout,
-        )
+        work = f"{plural(todo.points, 'point')} from {plural(len(list(todo.jobs)), 'simulation')}"
+        wait = f"{most}about {span(max(1, seconds))} on {plural(threads, 'thread')} (measured now)"
+        size = f"{todo.bytes / 1e6:,.1f} MB in {plural(len(todo.parts), 'part')}"
+        print(f"{work}, {most}{rounds:,} windows; {wait} and {size}.{recorded}  Nothing was run.")
     return 0

@@ -18,13 +18,12 @@ from simspec.model.identity import canonical_json
 from simspec.model.policies import Policies, Policy
 from simspec.model.process import KAPPA_LIMIT, Process, Processes
 from simspec.model.scenario_axes import axes, policy_axes, process_axes, scheme_axes, tables
-from simspec.model.scenario_text import line_of, read_text, syntax_error
+from simspec.model.scenario_text import at_its_line, read_text, syntax_error
 from simspec.model.scenario_values import a_level, a_method, a_name, a_stop, decimals, many_kappas, plain, whole
 from simspec.model.schemes import Scheme, Schemes
 from simspec.model.serving import KEYS, Serving
 from simspec.model.simulation import Simulation
 from simspec.model.stop import Stop
-from simspec.model.toml_lines import key_lines
 
 CHAIN = {"type": "chain"}
 FIXED = {"type": "fixed"}
@@ -129,8 +128,7 @@ class Scenario:
             scenario = replace(Scenario.from_dict(table), base=str(Path(path).parent))
             scenario.check(POINTS_LIMIT if most is None else most)
         except ParameterError as error:
-            line = line_of(error.key, key_lines(text))
-            raise ScenarioError(f"{path}{f':{line}' if line else ''}: {error.message}") from None
+            raise at_its_line(path, error, text) from None
         return scenario
 
     @staticmethod

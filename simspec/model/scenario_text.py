@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from simspec.model.errors import ScenarioError
+from simspec.model.errors import ParameterError, ScenarioError
+from simspec.model.toml_lines import key_lines
 
 LARGEST_FILE = 4_000_000
 """Bytes; reading TOML takes a second or so for each million."""
@@ -67,3 +68,9 @@ def line_of(key: str, lines: dict[str, int]) -> int | None:
                 return lines[name]
         key = key.rpartition(".")[0]
     return None
+
+
+def at_its_line(path: str | Path, error: ParameterError, text: str) -> ScenarioError:
+    """An error in a scenario, with its file and the line of its key."""
+    line = line_of(error.key, key_lines(text))
+    return ScenarioError(f"{path}{f':{line}' if line else ''}: {error.message}")

@@ -16,6 +16,8 @@ from simspec.text import plural
 _MPI_COMMAND = "mpiexec -n 3 python -m mpi4py.futures -m simspec run FILE --executor mpi"
 ANSWER_SECONDS = 10
 """How long a scheduler may not answer."""
+_LOOKED_FOR = ("connecting", "closing")
+"""What Dask calls a client whose scheduler may come back, or which is about to give up."""
 
 
 class _Dask(Workers):
@@ -42,9 +44,15 @@ class _Dask(Workers):
             self._pool.shutdown(wait=False)
 
     def _look(self) -> None:
-        """Say when workers have come, and when all are gone."""
-        if self._client.status != "running":  # what is under way is cancelled by Dask, and asked for again
+        """Say when workers have come, and when all are gone; an error once the scheduler is given up.
+
+        What is under way when it is lost is cancelled by Dask, but not what is given out while it is looked for.
+        """
+        status = self._client.status
+        if status in _LOOKED_FOR:
             return
+        if status != "running":
+            raise self._gone()
         try:
             many = sum(self._client.nthreads().values())
         except (OSError, AttributeError):  # it went between the two lines
@@ -57,10 +65,13 @@ class _Dask(Workers):
     def _renew(self, error: Exception) -> None:
         if self._client.status == "connecting":
             self._tell(f"scheduler {self._scheduler} does not answer; tried again for {ANSWER_SECONDS} s")
-        while self._client.status in ("connecting", "closing"):
+        while self._client.status in _LOOKED_FOR:
             time.sleep(0.1)
         if self._client.status != "running":
-            raise SimspecError(f"executor dask: scheduler {self._scheduler} no longer answers; {KEPT}")
+            raise self._gone()
+
+    def _gone(self) -> SimspecError:
+        return SimspecError(f"executor dask: scheduler {self._scheduler} no longer answers; {KEPT}")
 
 
 def _by_value() -> Callable[..., Any]:

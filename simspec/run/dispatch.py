@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from simspec.kernels.tally import Folded, Tally
-from simspec.model import ParameterError, SimspecError
+from simspec.model import SimspecError
 from simspec.run.engine import PIECE_WINDOWS, Job, Pieces, merge, parted, play
-from simspec.run.executors import threads_only
-from simspec.run.processors import default_threads
+from simspec.run.executors import Crew
 from simspec.run.progress import Progress
 from simspec.run.workers import KEPT, Asked, Workers
 
@@ -68,9 +67,7 @@ def run_jobs(
     keep_going : bool
         Yield a job that cannot be played with an empty list of tallies, its error in ``job.failure``, and go on.
     """
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise ParameterError("threads", f"threads = {threads!r} is out of range; allowed: a whole number of at least 1")
-    with threads_only(threads or default_threads()) as workers:
+    with Crew(many=threads).workers() as workers:
         for job, pieces in play_jobs(jobs, workers, progress, None, order, keep_going):
             yield job, merge(pieces) if pieces else []
 

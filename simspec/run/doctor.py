@@ -81,7 +81,7 @@ def examine(results: str | Path = "results") -> Iterator[Finding]:
         yield _said(f"random words, {name}", functools.partial(_known, name))
     yield _said("compiled against readable kernels", _twins)
     yield _said("threads", _threads)
-    yield _said(f"files in {results}", functools.partial(_files, Path(results)))
+    yield _said(f"files in {Path(results)}", functools.partial(_files, Path(results)))
     yield _said("copies of object stores", _copies)
     for name, use in EXTRAS.items():
         there = importlib.util.find_spec(name) is not None
@@ -209,6 +209,8 @@ def _copies() -> str:
 
 def _files(results: Path) -> str:
     """Written, renamed, locked and removed again, in the folder or where it would be made."""
+    if results.exists() and not results.is_dir():
+        raise DatasetError(f"{results}: is a file; allowed: a folder, or where one is to be made")
     place = results
     while not place.is_dir():
         place = place.parent

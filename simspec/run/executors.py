@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import wait
@@ -19,7 +19,6 @@ from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
 from simspec.run.workers import Say, Workers, version
 
-KINDS = ("threads", "processes", "dask", "mpi")
 FAILED = 1
 """How Python ends after an error of its own; one that was killed ends otherwise."""
 
@@ -68,7 +67,7 @@ class Crew:
 
     def __post_init__(self) -> None:
         own = isinstance(self.executor, Executor)
-        if not own and self.executor not in KINDS:
+        if not own and self.executor not in tuple(KINDS):
             told = f"executor = {self.executor!r} is unknown; allowed: {', '.join(KINDS)}"
             raise ParameterError("executor", f"{told}, or in Python a concurrent.futures.Executor")
         many = self.many
@@ -92,12 +91,8 @@ class Crew:
         """
         say: Say = (lambda _: None) if progress is None else progress.note
         many = self.many or default_threads()
-        if isinstance(self.executor, Executor):
-            made: contextlib.AbstractContextManager[Workers] = _own(self.executor, many, say)
-        elif self.executor == "threads":
-            made = threads_only(many)
-        else:
-            made = {"processes": _processes, "dask": dask, "mpi": mpi}[self.executor](many, self.scheduler, say)
+        own = self.executor
+        made = _own(own, many, say) if isinstance(own, Executor) else KINDS[own](many, self.scheduler, say)
         with made as workers:
             yield workers
 
@@ -168,3 +163,12 @@ def _end_with_parent() -> None:
     if parent is not None:
         wait([parent.sentinel])
         os._exit(1)
+
+
+KINDS: dict[str, Callable[[int, str | None, Say], contextlib.AbstractContextManager[Workers]]] = {
+    "threads": lambda many, _scheduler, _say: threads_only(many),
+    "processes": _processes,
+    "dask": dask,
+    "mpi": mpi,
+}
+"""Name of an executor → what has so many workers ready, those of a scheduler, and says who they are."""

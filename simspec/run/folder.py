@@ -29,7 +29,8 @@ _PART = re.compile(store.PART_NAME, re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _IDENTITY = ("schema_version", "stream_version", "name", "seed", "method", "traces")
 """What every point of a folder has together; the rest of a scenario may change between runs."""
-_REQUIRED = ("complete", "failed", "files", "traces", "provenance")
+_REQUIRED = {"complete": bool, "failed": list, "files": dict, "traces": dict, "provenance": dict}
+"""What the manifest of a sweep has to have; that of a validation has not all of it."""
 
 
 def own_folder(name: str) -> Path:
@@ -78,7 +79,7 @@ def open_folder(folder: Path, scenario: Scenario, todo: Plan) -> Opened:
         return Opened(fresh, True, False)
     check_same(folder, found, fresh)
     check_form(folder, found)
-    if scenario_of(found) == fresh["scenario"] and found["traces"] == fresh["traces"]:
+    if scenario_of(found) == fresh["scenario"] and fresh["traces"].keys() <= found["traces"].keys():
         return Opened(found, True, bool(found["complete"]) and not damaged(folder, found))
     earlier = [*found.get("earlier", []), {key: found[key] for key in ("scenario", "provenance")}]
     own = fresh | {"earlier": earlier, "traces": found["traces"] | fresh["traces"], "files": found["files"]}
@@ -151,10 +152,11 @@ def check_form(folder: Path, manifest: dict[str, Any]) -> None:
     DatasetError
         An entry is missing or of another kind, or a file is none of a dataset's.
     """
-    lacking = [key for key in _REQUIRED if key not in manifest]  # of what kind they are is looked at by `read_manifest`
-    strange = [name for name, own in manifest.get("files", {}).items() if not _PART.fullmatch(name) or not is_mark(own)]
-    if lacking or strange:
-        told = f"it has no {lacking[0]}" if lacking else f"it names {_brief(clean(strange[0]))!r}"
+    wrong = [key for key, kind in _REQUIRED.items() if not isinstance(manifest.get(key), kind)]
+    files = {} if "files" in wrong else manifest["files"]
+    strange = [name for name, own in files.items() if not _PART.fullmatch(name) or not is_mark(own)]
+    if wrong or strange:
+        told = f"its {wrong[0]} is missing or of another kind" if wrong else f"it names {_brief(clean(strange[0]))!r}"
         raise DatasetError(
             f"{folder / store.MANIFEST}: is not as simspec writes it ({told}); choose another folder with -o"
         )

@@ -37,13 +37,14 @@ def parsed(content: bytes) -> dict[str, Any]:
 
 
 _FORMS: dict[tuple[str, ...], type | tuple[type, ...]] = {
-    ("complete",): bool, ("scenario",): dict, ("files",): dict, ("traces",): dict, ("earlier",): list, ("shard",): str,
+    ("complete",): bool, ("scenario",): dict, ("files",): dict, ("traces",): (dict, list), ("earlier",): list,
+    ("shard",): str,
     ("failed",): list, ("failed", "simulation_id"): str, ("failed", "process"): str, ("failed", "error"): str,
     ("rounds",): dict, ("rounds", "record"): int, ("rounds", "every"): int, ("rounds", "complete"): bool,
     ("provenance",): dict, ("provenance", "libraries"): dict, ("provenance", "scenario_folder"): str,
     ("provenance", "seconds"): (int, float), ("provenance", "started"): str, ("provenance", "finished"): str,
 }  # fmt: skip
-"""What is used of a manifest, where it is there; anyone may have written it."""
+"""What is used of a manifest, where it is there; anyone may have written it.  A validation lists its traces."""
 
 
 def _is_formed(value: Any, place: tuple[str, ...], kind: type | tuple[type, ...]) -> bool:

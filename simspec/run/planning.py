@@ -19,8 +19,10 @@ MOST_PARTS = 7
 """A part, a file of each table, has more rows where there would be more parts than twice this."""
 CHUNK_ROW_BYTES = 13
 ESTIMATE_ROW_BYTES = 90
-SCHEME_SAMPLE = 2**14
-"""Rounds of a scheme that are timed: fewer would time how a call begins."""
+SAMPLES = (2**14, 2**17, 2**20)
+"""Rounds that are timed, more where fewer would time how a call begins."""
+LONG_ENOUGH = 0.02
+"""Seconds that tell a speed."""
 POINT_SECONDS = 1.5e-4
 LANE_ROW_SECONDS = 3e-7
 """Rough cost of estimates and Parquet, beside the kernels: measured on one core of a server of 2021."""
@@ -75,6 +77,7 @@ class Plan:
         for job in self.jobs:
             plan, kind = job.layout, f"{job.process.type} {job.process.unit} {job.layout.generations > 0}"
             kind = kind if job.simulation.chained else job.simulation.scheme.type
+            kind += f" {job.simulation.policy.type}"
             if kind not in known:
                 known[kind] = _sample(job)
             per_generation, each = known[kind]
@@ -117,13 +120,15 @@ def _rows(job: Job) -> int:
 
 
 def _sample(job: Job) -> tuple[float, float]:
-    """(rounds per generation and κ, seconds per round), from one small chunk."""
-    few = 1 if job.simulation.chained else SCHEME_SAMPLE
-    small = Job(job.simulation, job.kappas, few, job.seed)
-    play(small, [0])  # compiles
-    began = time.perf_counter()
-    tallies = play(small, [0])
-    spent = time.perf_counter() - began
+    """(rounds per generation and κ, seconds per round), from one chunk that takes long enough to be timed."""
+    play(Job(job.simulation, job.kappas, SAMPLES[0], job.seed), [0])  # compiles
+    for few in SAMPLES:
+        small = Job(job.simulation, job.kappas, few, job.seed)
+        began = time.perf_counter()
+        tallies = play(small, [0])
+        spent = time.perf_counter() - began
+        if spent >= LONG_ENOUGH:
+            break
     done = sum(t.total("n") for t in tallies)
     units = small.layout.lanes_of(0) * max(1, small.layout.generations) * len(tallies)
     return done / units, spent / done
@@ -146,7 +151,7 @@ def plan(scenario: Scenario, most: int = POINTS_LIMIT) -> Plan:
     if stop is not None and stop.budget is not None:
         least = sum(windows_of(job.at_look(1)) for job in jobs)
         if stop.budget < least:
-            told = f"stop.budget = {stop.budget:,.0f} is less than the first look at every simulation takes"
+            told = f"stop.budget = {stop.budget:,.16g} is less than the first look at every simulation takes"
             raise ParameterError("stop.budget", f"{told}; allowed: at least {least:,}")
     rows = [_table_rows(job, len(costs)) for job in jobs]
     most_rows = max(ROWS_PER_PART, sum(rows) // MOST_PARTS)

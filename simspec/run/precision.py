@@ -42,7 +42,7 @@ def decide(
         Keeps what is played, and gives it out again.
     """
     out, left = list(jobs), math.inf if stop.budget is None else stop.budget
-    going, number = list(range(len(jobs))), 0
+    going, number, known = list(range(len(jobs))), 0, 0
     while going:
         number += 1
         asked = []
@@ -53,22 +53,23 @@ def decide(
                 left, out[i] = left - more, further
                 asked.append(i)
         if progress is not None:
-            known = (len(jobs) - len(going)) * len(costs)
-            progress.say(f"look {number}, {known:,} of {len(jobs) * len(costs):,} points decided")
-        open_ids = set(_undecided([out[i] for i in asked], stop, costs, level, workers, kept, progress))
-        going = [i for i in asked if out[i].simulation.id in open_ids]
+            points = f"{known * len(costs):,} of {len(jobs) * len(costs):,} points decided"
+            progress.say(f"look {number}, {points}, {len(asked) * len(costs):,} played on")
+        found = dict(_looked_at([out[i] for i in asked], stop, costs, level, workers, kept, progress))
+        known += sum(found.values())
+        going = [i for i in asked if not found.get(out[i].simulation.id, True)]
         kept.flush()
     return out
 
 
-def _undecided(
+def _looked_at(
     asked: list[Job], stop: Stop, costs: Sequence[Cost], level: float, workers: Workers, kept: Kept,
     progress: Progress | None,
-) -> Iterator[str]:  # fmt: skip
-    """Ids of the simulations that are to be played further."""
+) -> Iterator[tuple[str, bool]]:  # fmt: skip
+    """Ids of the simulations that could be played further, and whether they are known well enough."""
     for section in sections(asked, len(costs)):
         played = play_jobs(section, workers, progress, kept)
         going = [(job, pieces) for job, pieces in played if not job.failure and job.prefix < job.cuts[-1]]
         blocks = [Block(job, merge(pieces), costs, level) for job, pieces in going]
         known = decided(stop, estimate_table(blocks)) if blocks else set()
-        yield from (job.simulation.id for job, _ in going if (job.simulation.id, job.seed) not in known)
+        yield from ((job.simulation.id, (job.simulation.id, job.seed) in known) for job, _ in going)

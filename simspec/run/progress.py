@@ -36,7 +36,7 @@ class Progress:
     def __init__(self, total: int = 0, quiet: bool = False, stream: TextIO | None = None) -> None:
         self.total, self.quiet = total, quiet
         self.stream = stream if stream is not None else sys.stderr
-        self.done = self.ready = 0
+        self.done = self.ready = self.kept = 0
         self.doing = "starting"
         self._counted_since: float | None = None
         self._lock = threading.Lock()
@@ -66,7 +66,8 @@ class Progress:
     def begin(self, doing: str, total: int) -> None:
         """Start a step that counts its windows from 0, ``total`` of them if that is known."""
         with self._lock:
-            self.doing, self.total, self.done, self.ready, self._counted_since = doing, total, 0, 0, None
+            self.doing, self.total, self._counted_since = doing, total, None
+            self.done = self.ready = self.kept = 0
 
     def clear(self) -> None:
         """Take the line off a terminal, before something is printed where it stands."""
@@ -98,6 +99,7 @@ class Progress:
         """Take windows off the total that need not be played: their counts are kept."""
         with self._lock:
             self.total = max(0, self.total - windows)
+            self.kept += windows
 
     def _run(self) -> None:
         wait = min(FIRST, TICK)
@@ -113,9 +115,10 @@ class Progress:
         if self.done and self._counted_since is not None and now > self._counted_since:
             spent = now - self._counted_since
             text += f": {self.done:,} windows, {self.done / spent / 1e6:,.1f} M/s"
+            text += f", {self.kept:,} kept from before" if self.kept and self.total else ""
             if self.total > self.ready > self.total / 20:  # before that the first compilation spoils the rate
                 left = (self.total - self.ready) / self.ready * spent
-                text += f", {self.ready / self.total:.0%}, ready in about {_span(left)}"
+                text += f", {self.ready / self.total:.0%}, ready in about {span(left)}"
         return text
 
     def _is_terminal(self) -> bool:
@@ -153,12 +156,12 @@ def _cut(line: str, width: int) -> str:
     return line if len(line) < width else line[: max(0, width - 2)] + "…"
 
 
-def _span(seconds: float) -> str:
+def span(seconds: float) -> str:
     """A time to wait, as people say it.
 
     Examples
     --------
-    >>> _span(99), _span(1000), _span(100_000)
+    >>> span(99), span(1000), span(100_000)
     ('99 s', '17 min', '27 h 47 min')
     """
     if seconds < 100:

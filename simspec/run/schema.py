@@ -1,4 +1,4 @@
-"""What does each column mean?  The schemas of the three tables; every field carries its description."""
+"""What does each column mean?  The schemas of all tables; every field carries its description."""
 
 from __future__ import annotations
 

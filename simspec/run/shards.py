@@ -69,7 +69,9 @@ class Shard:
         found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text.strip(), re.ASCII)
         own = Shard(int(found[1]), int(found[2])) if found else Shard(0, 0)
         if not 1 <= own.number <= own.of:
-            raise ParameterError("shard", f"shard = {text!r} is out of range; allowed: i/n with 1 ≤ i ≤ n, e.g. 2/3")
+            raise ParameterError(
+                "shard", f"shard = {text!r} is out of range; allowed: i/n with 1 ≤ i ≤ n ≤ 999999, e.g. 2/3"
+            )
         return own
 
     def __str__(self) -> str:
@@ -222,10 +224,20 @@ def _play_share(
 
 def _check_shard(folder: Path, shard: Shard) -> None:
     found = read_manifest(folder) if folder.is_dir() else None
+    if found and found.get("complete") is True:
+        raise DatasetError(f"{folder}: holds a complete run, which a shard would undo; choose another folder with -o")
     if found and found.get("shard") not in (None, str(shard)):
         raise DatasetError(
             f"{folder}: holds shard {found['shard']}, not {shard}; choose another folder with -o, one for each shard"
         )
+
+
+def _check_is_no_shard(folder: Path) -> None:
+    """Where the folder that is to be made was forgotten, the first shard stands in its place."""
+    found = read_manifest(folder) if folder.is_dir() else None
+    if found and "shard" in found:
+        told = f"holds shard {clean(str(found['shard']))}, and the whole takes a folder of its own"
+        raise DatasetError(f"{folder}: {told}; allowed: simspec combine FOLDER SHARD …, where FOLDER is a new one")
 
 
 def combine(
@@ -255,6 +267,7 @@ def combine(
         todo = plan(scenario)
         mirror = stack.enter_context(mirrored(output, progress))
         own = mirror.folder if mirror else Path(output)
+        _check_is_no_shard(own)
         open_folder(own, scenario, todo)
         store.make_folder(own)
         stack.enter_context(nullcontext() if mirror else locked(own))

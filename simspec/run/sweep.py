@@ -108,6 +108,8 @@ def _complete(
     push = mirror.push if mirror else lambda: None
     kept = Kept(folder, counts, progress, push, run_of(todo.scenario), again=todo.scenario.stop is not None)
     kept.written()  # whether a store can be written is known before anything is played
+    if not own.same:
+        _note(progress, f"{folder}: {_what_changed(manifest)}")
     others = kept.simulations - {job.simulation.id for job in todo.jobs}
     if others:
         _note(progress, f"{folder}: {plural(len(others), 'simulation')} no longer asked for, kept and not shown")
@@ -130,6 +132,15 @@ def _complete(
     made["finished"] = time.strftime("%Y-%m-%dT%H:%M:%S%z")
     made["seconds"] = round(made.get("seconds", 0.0) + time.monotonic() - began, 2)
     store.write_json(manifest, folder / store.MANIFEST)
+
+
+def _what_changed(manifest: dict[str, Any]) -> str:
+    """In which keys the scenario is another than that of the run before."""
+    before, now = manifest["earlier"][-1]["scenario"], manifest["scenario"]
+    keys = [key for key in before | now if before.get(key) != now.get(key)] or ["a trace"]
+    plain = [key for key in keys if isinstance(before.get(key), int | float) and isinstance(now.get(key), int | float)]
+    told = [f"{key} ({before[key]:,} before, {now[key]:,} now)" if key in plain else key for key in keys]
+    return f"holds an earlier run, whose counts are used; what is asked for now differs in {', '.join(told)}"
 
 
 def _note(progress: Progress | None, line: str) -> None:

@@ -183,6 +183,31 @@ def test_only_a_second_ctrl_c_stops_at_once(start):
     assert own.text.endswith("simspec run: stopped at once\n")
 
 
+def test_signals_that_are_ignored_stay_so(monkeypatch):
+    """As nohup and & in a script have it."""
+    taken = {}
+    monkeypatch.setattr(interrupts._Console, "signals", ())
+    monkeypatch.setattr(signal, "signal", taken.__setitem__)
+    monkeypatch.setattr(signal, "getsignal", lambda one: signal.SIG_IGN if one == signal.SIGHUP else signal.SIG_DFL)
+    interrupts.begin()
+    assert set(taken) == {signal.SIGINT, signal.SIGTERM}
+
+
+@pytest.mark.parametrize("name", ["run", "combine", "replay"])
+def test_the_way_on_is_told_where_there_is_one(name, place, monkeypatch, capsys):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    for where in ("sweep.sweep", "shards.combine", "replay.replay"):
+        monkeypatch.setattr(f"simspec.run.{where}", stopped)
+    words = {"run": ["a long run.toml"], "combine": ["all", "s1"], "replay": ["out"]}[name]
+    monkeypatch.chdir(place)
+    assert main([name, *words, "--quiet"]) == 130
+    said = capsys.readouterr().err
+    assert said.startswith(f"simspec {name}: interrupted")
+    assert ("; what was played is kept\ngo on: " in said) == (name != "replay")
+
+
 def test_a_reader_that_leaves_does_not_stop_a_run(place, start):
     (place / "short.toml").write_text(LONG.replace("1_000_000_000", "1000"))
     own = start("run", "short.toml", "-o", "out")

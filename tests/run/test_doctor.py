@@ -25,13 +25,33 @@ def test_this_installation_is_sound(tmp_path, capsys, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("wrong", ["words", "kernels", "files"])
+@pytest.mark.parametrize("wrong", ["words", "squares", "kernels", "threads", "files", "full", "locks"])
 def test_what_is_not_sound_is_said(wrong, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(doctor, "SPEED_WINDOWS", 2**20)
     place = tmp_path
     if wrong == "words":
         simulation, kappa, accepted, squares = doctor.KNOWN["a policy"]
         monkeypatch.setitem(doctor.KNOWN, "a policy", (simulation, kappa, accepted + 1, squares))
+    elif wrong == "squares":
+        simulation, kappa, accepted, squares = doctor.KNOWN["a policy"]
+        monkeypatch.setitem(doctor.KNOWN, "a policy", (simulation, kappa, accepted, squares + 1))
+    elif wrong == "threads":
+        run = doctor.run_jobs
+
+        def unsafe(jobs, threads):
+            for job, (tally,) in run(jobs, threads):
+                tally.sums[3, 1] += threads == 3
+                yield job, [tally]
+
+        monkeypatch.setattr(doctor, "default_threads", lambda: 3)
+        monkeypatch.setattr(doctor, "run_jobs", unsafe)
+    elif wrong in ("full", "locks"):
+        code, name = (errno.ENOSPC, "os.fsync") if wrong == "full" else (errno.ENOLCK, "fcntl.flock")
+
+        def fails(*_):
+            raise OSError(code, os.strerror(code))
+
+        monkeypatch.setattr(name, fails)
     elif wrong == "kernels":
         from simspec.kernels import twin
 
@@ -55,9 +75,15 @@ def test_what_is_not_sound_is_said(wrong, tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().out.count("BAD") == 1
 
 
+def test_doctor_asserts_nothing():
+    """python -O drops assert statements; that it then finds the same is tried below."""
+    assert not [own for own in ast.walk(ast.parse(Path(doctor.__file__).read_text())) if isinstance(own, ast.Assert)]
+
+
+@pytest.mark.deep
 def test_what_doctor_finds_does_not_hang_on_assertions(tmp_path):
     """python -O drops assert statements."""
-    words = "from simspec.run import doctor; doctor.SPEED_WINDOWS = 2**16; own = doctor.KNOWN; one = own['a policy']; "
+    words = "from simspec.run import doctor; doctor.SPEED_WINDOWS = 1; own = doctor.KNOWN; one = own['a policy']; "
     words += "own['a policy'] = (*one[:3], one[3] + 1)"
     call = f"{words}; print([f.what for f in doctor.examine({str(tmp_path)!r}) if not f.sound])"
     done = subprocess.run([sys.executable, "-O", "-c", call], capture_output=True, text=True, check=True, cwd=ROOT)

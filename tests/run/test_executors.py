@@ -5,8 +5,9 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 
 import simspec
 from simspec.model import ParameterError, Scenario, SimspecError
-from simspec.run import dispatch, engine, executors
+from simspec.run import clusters, dispatch, engine, executors, workers
 from simspec.run.executors import Crew
 from simspec.run.planning import plan
 from simspec.run.progress import Progress
@@ -57,8 +58,8 @@ class Heard(Progress):
     def note(self, line):
         self.lines.append(line)
 
-    def add(self, windows):
-        super().add(windows)
+    def add(self, *windows):
+        super().add(*windows)
         if self._do is not None:
             do, self._do = self._do, None
             do()
@@ -84,17 +85,26 @@ def test_a_process_that_is_killed(tmp_path, whole, monkeypatch):
     assert [line for line in heard.lines if "a worker was lost" in line]
 
 
+def named(name, base=Exception):
+    """An error of a package that may not be there."""
+    return type(name, (base,), {})
+
+
+LOSSES = [BrokenExecutor, CancelledError, named("KilledWorker"), named("CommClosedError", OSError)]
+LOSSES += [named("Own", named("ClosedClientError"))]
+
+
 class Forgetful(Executor):
     """Loses every third handful with its worker, each time another one."""
 
-    def __init__(self):
-        self.asked, self._pool = 0, ThreadPoolExecutor(2)
+    def __init__(self, error):
+        self.asked, self.error, self._pool = 0, error, ThreadPoolExecutor(2)
 
     def submit(self, do, /, *arguments):
         self.asked += 1
         if self.asked % 3 == 0:
             future = Future()
-            future.set_exception(BrokenExecutor("gone"))
+            future.set_exception(self.error("gone"))
             return future
         return self._pool.submit(do, *arguments)
 
@@ -102,8 +112,9 @@ class Forgetful(Executor):
         self._pool.shutdown(wait)
 
 
-def test_lost_handfuls_are_played_again(tmp_path, whole, monkeypatch):
-    monkeypatch.setattr(executors, "ThreadPoolExecutor", lambda *_, **__: Forgetful())
+@pytest.mark.parametrize("error", LOSSES)
+def test_lost_handfuls_are_played_again(error, tmp_path, whole, monkeypatch):
+    monkeypatch.setattr(executors, "ThreadPoolExecutor", lambda *_, **__: Forgetful(error))
     heard = Heard()
     own = sweep(Scenario.from_dict(TABLE), tmp_path / "out", progress=heard)
     assert data(own.path) == whole
@@ -123,6 +134,38 @@ def test_a_handful_that_is_lost_every_time_ends_the_run_and_nothing_is_lost(tmp_
     assert list((tmp_path / "out" / "played").iterdir())
     monkeypatch.setattr(dispatch, "play_all", play)
     assert data(sweep(Scenario.from_dict(TABLE), tmp_path / "out").path) == whole
+
+
+def test_work_is_given_out_five_times_and_no_more():
+    asked = []
+
+    class Losing(Executor):
+        def submit(self, do, /, *arguments):
+            asked.append(arguments)
+            future = Future()
+            future.set_exception(BrokenExecutor())
+            return future
+
+    own = Workers(Losing, 1)
+    with pytest.raises(SimspecError, match=f"lost with their worker {TRIES} times in a row"):
+        own.result(own.submit(max, 1, 2))
+    assert asked == [(1, 2)] * TRIES
+
+
+def test_after_an_error_nothing_is_left_with_an_executor_of_ones_own(tmp_path):
+    futures = []
+
+    class Slow(Executor):
+        def submit(self, do, /, *arguments):
+            futures.append(Future())
+            if len(futures) == 4:
+                futures[0].set_exception(ValueError("no"))
+            return futures[-1]
+
+    with pytest.raises(SimspecError, match="a worker cannot play"):
+        sweep(Scenario.from_dict(TABLE), tmp_path / "out", crew=Crew(Slow(), 1))
+    assert len(futures) > 4
+    assert all(future.cancelled() for future in futures[1:])
 
 
 def test_an_error_of_the_program_is_not_tried_again():
@@ -307,14 +350,45 @@ def test_all_that_was_lost_is_given_out_again_at_once():
         assert futures[0].done()  # all that was lost was begun again
         return type("Done", (), {"done": True})
 
-    from simspec.run import workers
-
     patched, workers.wait = workers.wait, wait
     try:
         assert [own.result(one) for one in asked] == [0, 1, 2, 3, 4, 4]
     finally:
         workers.wait = patched
     assert [len(pool.futures) for pool in pools] == [6, 5]
+
+
+class Deaf(Executor):
+    """Dask's, while the scheduler is looked for: what it is given is never heard of again (here: for five seconds)."""
+
+    def submit(self, do, /, *arguments):
+        future = Future()
+        late = threading.Timer(5, future.set_result, [("", "", b"", "")])
+        late.daemon = True
+        late.start()
+        return future
+
+
+def test_what_was_given_out_while_a_scheduler_was_looked_for_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(workers, "PATIENCE", 0.01)
+    left = ["running", *4 * ["connecting"], "closing", "closed"]
+
+    class Client:
+        status = property(lambda self: left.pop(0) if len(left) > 1 else left[0])
+
+        def get_executor(self, pure):
+            return Deaf()
+
+        def nthreads(self):
+            return {"worker": 1}
+
+    own = clusters._Dask(Client(), "tcp://127.0.0.1:1", lambda line: None)
+    asked = own.submit(max, 3, 4)
+    began = time.monotonic()
+    with pytest.raises(SimspecError, match=r"scheduler tcp://127.0.0.1:1 no longer answers; what was played is kept"):
+        own.result(asked)
+    assert left == ["closed"]  # it was waited for as long as it might have come back
+    assert time.monotonic() - began < 4
 
 
 def _command(place, *more):
@@ -356,7 +430,7 @@ def test_processes_are_killed_at_random(tmp_path):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 130)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143)])
 def test_processes_end_with_the_first_one(tmp_path, number, code):
     with _command(tmp_path) as own:
         for line in own.stderr:
@@ -371,8 +445,8 @@ def test_processes_end_with_the_first_one(tmp_path, number, code):
     while any(Path(f"/proc/{child}/exe").exists() for child in children):
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    if code == 130:
-        assert "interrupted; what was played is kept" in said
+    if code == 143:
+        assert "what was played is kept\ngo on: " in said
         assert list((tmp_path / "out" / "played").iterdir())
 
 

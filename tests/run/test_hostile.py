@@ -11,8 +11,11 @@ import pytest
 from simspec.cli.main import main
 from simspec.model import DatasetError, Scenario
 from simspec.run.count_files import NAME_DIGITS
+from simspec.run.dataset import read
 from simspec.run.folder import open_folder
+from simspec.run.manifest import read_manifest
 from simspec.run.planning import plan
+from simspec.run.shards import combine
 from simspec.run.store import digest
 from simspec.run.sweep import sweep
 
@@ -47,6 +50,8 @@ def test_a_manifest_names_no_file_out_of_its_folder(name, dataset, tmp_path):
         with pytest.raises(DatasetError, match="is not as simspec writes it") as caught:
             sweep(Scenario.from_dict(TABLE | {"kappa": kappa}), dataset.path)
         assert "\x1b" not in str(caught.value)
+    with pytest.raises(DatasetError, match="is not as simspec writes it"):  # nor of a shard
+        combine(tmp_path / "all", [dataset.path])
     assert victim.read_bytes() == b"precious"
 
 
@@ -61,6 +66,7 @@ def test_a_manifest_names_no_file_out_of_its_folder(name, dataset, tmp_path):
         {"complete": "yes"},
         {"failed": {}},
         {"traces": 5},
+        {"traces": []},
         {"provenance": "x"},
         {"seed": 7},
         {"scenario": ["x"]},
@@ -76,6 +82,13 @@ def test_a_manifest_of_another_form_is_refused_in_one_line(entries, dataset, cap
     said = capsys.readouterr().err
     assert (code, said.count("\n")) == (2, 1) or entries == {"seed": 7}  # which stands in the scenario
     assert "Traceback" not in said
+
+
+def test_the_manifest_of_a_validation_lists_its_traces(tmp_path):
+    (tmp_path / "manifest.json").write_text(
+        '{"schema_version": 7, "kind": "validation", "traces": [], "complete": true}'
+    )
+    assert read_manifest(tmp_path)["traces"] == []
 
 
 def test_counts_that_are_none_of_ours_do_no_harm(dataset, tmp_path):
@@ -202,6 +215,29 @@ def test_tables_of_another_hand_are_shown_as_text(entry, dataset, capsys):
     assert said(capsys, "show", dataset.path) == 0
 
 
+def test_a_manifest_of_another_hand_is_shown_as_text(dataset, capsys):
+    """A line break in it begins no line of ours either."""
+    entry = {"simulation_id": "x", "process": HOSTILE["osc"] + HOSTILE["line"], "error": HOSTILE["line"]}
+    change(dataset, stream_version=HOSTILE["ansi"], failed=[entry])
+    assert said(capsys, "show", dataset.path) == 0
+
+
+def test_a_name_that_is_not_known_well_is_shown_as_text(tmp_path, capsys):
+    file = tmp_path / "own.toml"
+    file.write_text(LABELLED.format(toml(HOSTILE["osc"] + HOSTILE["line"])))
+    assert said(capsys, "run", file, "-o", tmp_path / "out", "--until", "speedup=1e-9", "--quiet") == 0
+    assert said(capsys, "show", tmp_path / "out") == 0
+
+
+def test_a_folder_of_a_hostile_name(tmp_path, capsys):
+    file = tmp_path / "own.toml"
+    file.write_text(LABELLED.format('"x"'))
+    place = tmp_path / (HOSTILE["ansi"] + HOSTILE["line"])
+    assert said(capsys, "run", file, "--shard", "1/2", "-o", place, "--quiet") == 0
+    assert said(capsys, "run", file, "-o", place, "--quiet") == 0
+    assert said(capsys, "show", place) == 0
+
+
 FORMS = [
     ("provenance", {"libraries": "x"}), ("provenance", {"scenario_folder": 5}), ("failed", ["x"]), ("rounds", "x"),
     ("failed", [{"simulation_id": 1}]), ("shard", 5), ("rounds", {"every": "x"}), ("provenance", []),
@@ -242,5 +278,7 @@ def test_json_that_is_nested_for_ever_is_refused(command, dataset, tmp_path, cap
     deep, file = '{"a":' * 100_000, tmp_path / "deep.json"
     file.write_text(deep)
     (dataset.path / "manifest.json").write_text(deep)
+    with pytest.raises(DatasetError, match="nested too deeply"):
+        read(dataset.path)
     place = dataset.path if command in ("show", "report", "replay") else file
     assert said(capsys, command, *(["vllm"] if command == "export" else []), place) == 2

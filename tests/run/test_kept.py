@@ -1,21 +1,24 @@
 """What was played is kept: after a stop, beside other points, in spite of damage; and never played twice."""
 
 import dataclasses
+import json
 import random
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from simspec.kernels.tally import Folded
-from simspec.model import DatasetError, Scenario
-from simspec.run import count_files, dispatch, engine, folder, keeping, store
+from simspec.model import DatasetError, Scenario, SimspecError
+from simspec.run import count_files, dispatch, engine, folder, keeping, planning, store
 from simspec.run.dispatch import play_jobs
 from simspec.run.engine import merge
 from simspec.run.executors import threads_only
-from simspec.run.folder import locked
+from simspec.run.folder import locked, open_folder
 from simspec.run.keeping import Kept
 from simspec.run.planning import plan
+from simspec.run.played import arrays_of
 from simspec.run.progress import Progress
 from simspec.run.sweep import sweep
 
@@ -206,11 +209,125 @@ def test_new_costs_play_nothing_and_new_kappas_only_themselves(tmp_path, played)
     assert data(own.path) == data(tmp_path / "fresh")
 
 
+@pytest.mark.parametrize(
+    "sizes",
+    [(1_000_000, 2_000_000), (8192, 1_000_000), (2_000_000, 1_000_000)],
+    ids=["fewer lanes in a last chunk", "shorter lanes", "less"],
+)
+def test_another_budget_and_back_plays_nothing(sizes, tmp_path, played):
+    """What the tables of the second do not hold of the first stays among what was played."""
+    whole = data(sweep(scenario(windows=sizes[0]), tmp_path / "out").path)
+    sweep(scenario(windows=sizes[1]), tmp_path / "out")
+    done = len(played)
+    assert data(sweep(scenario(windows=sizes[0]), tmp_path / "out").path) == whole
+    assert len(played) == done
+
+
+def test_traces_of_before_are_remembered_and_make_no_other_run(tmp_path, played):
+    """What was played of one that is no longer asked for is kept: it has to be the same when it is asked for again."""
+    runs = {}
+    for name in ("one", "two"):
+        file = tmp_path / f"{name}.csv"
+        file.write_text("request,accepted\n" + "".join(f"{r},{(r * len(runs) + r) % 5}\n" for r in range(300)))
+        trace = {"type": "trace", "path": str(file), "accepted": "accepted", "bonus_included": False, "drafted": 4}
+        runs[name] = scenario(process=trace | {"request": "request"}, kappa=[4], windows=1000)
+        sweep(runs[name], tmp_path / "out")
+    before, done = (tmp_path / "out/manifest.json").read_bytes(), len(played)
+    assert open_folder(tmp_path / "out", runs["two"], plan(runs["two"])).complete
+    sweep(runs["two"], tmp_path / "out")
+    assert (tmp_path / "out/manifest.json").read_bytes() == before
+    assert len(played) == done
+    (tmp_path / "one.csv").write_text("request,accepted\n1,2\n1,0\n2,1\n")
+    with pytest.raises(DatasetError, match=r"it differs in traces\.one\.csv"):
+        sweep(scenario(process=runs["one"].process[0], kappa=[4], windows=1000), tmp_path / "out")
+
+
+@pytest.mark.parametrize("key", ["schema_version", "stream_version"])
+def test_a_folder_of_another_version_is_refused(key, tmp_path):
+    own = sweep(scenario(windows=1000), tmp_path / "out").path / "manifest.json"
+    manifest = json.loads(own.read_text())
+    own.write_text(json.dumps(manifest | {key: manifest[key] - 1}))
+    for asked in (scenario(windows=1000), scenario(windows=2000)):
+        with pytest.raises(DatasetError, match=rf"it differs in {key} \({manifest[key] - 1} there"):
+            sweep(asked, tmp_path / "out")
+
+
+def test_what_a_killed_run_left_half_written_is_removed(tmp_path, monkeypatch):
+    go_on = stop_after(monkeypatch, 1)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(scenario(), tmp_path / "out")
+    go_on()
+    left = [tmp_path / "out" / name for name in (".manifest.json.1.tmp", "chunks/.part-000000.parquet.2.tmp",
+                                                 "played/.3.tmp")]  # fmt: skip
+    for path in left:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"half")
+    sweep(scenario(), tmp_path / "out")
+    assert not list((tmp_path / "out").rglob("*.tmp"))
+
+
+def test_a_simulation_that_failed_before_is_one_that_did_not_when_it_is_played(tmp_path, monkeypatch):
+    def fails(job, chunks, kappas=()):
+        raise SimspecError("not today")
+
+    with monkeypatch.context() as today:
+        today.setattr(dispatch, "play", fails)
+        (failed,) = sweep(scenario(), tmp_path / "out").failed
+    assert failed["error"] == "not today"
+    (tmp_path / "out/estimates/part-000000.parquet").unlink()
+    own = sweep(scenario(), tmp_path / "out")
+    assert own.failed == []
+    assert data(own.path) == data(sweep(scenario(), tmp_path / "whole").path)
+
+
+def test_what_a_finished_table_holds_is_not_written_beside_it(tmp_path, monkeypatch):
+    """Counts of a part are given up when it is there; those of two parts would be too many to be held."""
+    own = scenario(process=CHAIN | {"alpha": [0.6, 0.7, 0.8]}, windows=20_000)
+    job = next(plan(own).jobs)
+    tallies = engine.play(job, range(job.layout.chunks))
+    each = sum(array.nbytes for tally in tallies for array in arrays_of(tally).values())
+    monkeypatch.setattr(planning, "ROWS_PER_PART", 1)
+    monkeypatch.setattr(planning, "MOST_PARTS", 1000)
+    monkeypatch.setattr(keeping, "FLUSH_SECONDS", 1e9)
+    monkeypatch.setattr(keeping, "FLUSH_BYTES", 1.5 * each)
+    monkeypatch.setattr(keeping, "write", lambda *_: pytest.fail("written twice"))
+    sweep(own, tmp_path / "out", threads=1)
+
+
+def test_what_a_folder_was_asked_for_before_stands_in_its_manifest(tmp_path):
+    for level in (0.9, 0.95, 0.99):
+        own = sweep(scenario(windows=1000, level=level), tmp_path / "out")
+    earlier = own.manifest["earlier"]
+    assert [before["scenario"]["level"] for before in earlier] == [0.9, 0.95]
+    assert all(before["provenance"]["finished"] for before in earlier)
+
+
+def test_counts_reach_the_disk_after_some_time_or_some_share_of_it_or_when_they_are_many(tmp_path, monkeypatch):
+    """10 s, 2% of a long run, 16 MB: little is lost to a kill, and a long run is not written all the time."""
+    now, flushed = SimpleNamespace(seconds=0.0), []
+    monkeypatch.setattr(keeping, "time", SimpleNamespace(monotonic=lambda: now.seconds))
+    monkeypatch.setattr(keeping, "FLUSH_SECONDS", 10.0)
+    monkeypatch.setattr(keeping, "FLUSH_SHARE", 0.02)
+    job = next(plan(scenario(windows=1000, kappa=[0])).jobs)
+    outcome = engine.play(job, [0])
+    kept = Kept(tmp_path, written=lambda: flushed.append(now.seconds))
+    for now.seconds in (9.0, 11.0, 12.0, 22.0, 1000.0, 1011.0, 1019.0, 1021.0):
+        kept.keep(job, range(1), outcome)
+    assert flushed == [11.0, 22.0, 1000.0, 1021.0]
+    each = sum(array.nbytes for array in arrays_of(outcome[0]).values())
+    monkeypatch.setattr(keeping, "FLUSH_BYTES", 2 * each)
+    for _ in range(6):
+        kept.keep(job, range(1), outcome)
+    assert len(flushed) == 6
+
+
 def test_points_no_longer_asked_for_are_kept_and_not_shown(tmp_path, played):
     two = scenario(process=CHAIN | {"alpha": [0.6, 0.7]})
     whole = sweep(two, tmp_path / "out")
     before, done = data(whole.path), len(played)
-    assert set(sweep(scenario(), whole.path).estimates["alpha"]) == {0.7}
+    heard = Heard()
+    assert set(sweep(scenario(), whole.path, progress=heard).estimates["alpha"]) == {0.7}
+    assert heard.lines == [f"{whole.path}: 1 simulation no longer asked for, kept and not shown"]
     assert set(sweep(two, whole.path).estimates["alpha"]) == {0.6, 0.7}
     assert len(played) == done
     assert data(whole.path) == before

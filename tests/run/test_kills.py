@@ -91,6 +91,25 @@ def test_a_disk_that_fills_up(tmp_path):
     assert data(sweep(scenario, tmp_path / "out").path) == data(sweep(scenario, tmp_path / "whole").path)
 
 
+def test_what_takes_its_name_is_on_the_disk(many_files, tmp_path, monkeypatch):
+    """After a power cut a file may lack what was written last: each is written out before it is renamed."""
+    written, renamed, replace = set(), [], os.replace
+
+    def state(own):
+        return own.st_ino, own.st_size, own.st_mtime_ns
+
+    def noted(old, new):
+        renamed.append((Path(new).parent.name, state(os.stat(old)) in written))
+        replace(old, new)
+
+    monkeypatch.setattr(os, "fsync", lambda handle: written.add(state(os.fstat(handle))))
+    monkeypatch.setattr(os, "replace", noted)
+    for kappa in ([0], [0, 2]):
+        sweep(Scenario.from_dict(SOME | {"kappa": kappa}), tmp_path / "out")
+    assert {where for where, _ in renamed} == {"out", "played", "tallies", "chunks", "counts", "estimates"}
+    assert all(safe for _, safe in renamed)
+
+
 def test_a_folder_that_must_not_be_written(tmp_path, monkeypatch):
     """As root nothing is forbidden: the system's refusal is played."""
     scenario = Scenario.from_dict(

@@ -1,16 +1,19 @@
 """Points stop when they are known, by the counts of their first chunks alone; their intervals hold at all looks."""
 
 import itertools
+import re
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from simspec import theory
 from simspec.cli.main import main
-from simspec.model import Cost, Drift, Iid, Markov, ParameterError, Scenario, Simulation
+from simspec.model import Cost, Drift, Iid, Markov, ParameterError, Scenario, Simulation, Stop
 from simspec.run import dispatch, engine, keeping, layout, planning
 from simspec.run.compare import _stored
+from simspec.run.decided import decided
 from simspec.run.engine import Job
 from simspec.run.executors import Crew
 from simspec.run.keeping import Kept
@@ -125,6 +128,33 @@ def test_every_cost_and_every_kappa_has_to_be_known(tmp_path):
     rows = estimate_table([block]).to_pandas()
     open_rows = (rows["speedup_high"] - rows["speedup_low"]) / 2 > 0.05
     assert set(rows[open_rows]["c_d"]) == {0.02}
+
+
+@pytest.mark.parametrize("narrow", ["mean_accepted", "speedup"])
+def test_all_targets_have_to_be_met(narrow, tmp_path):
+    other = {"mean_accepted": "speedup", "speedup": "mean_accepted"}[narrow]
+    found = sweep(scenario({narrow: 0.05, other: 9.0}, process=ONE), tmp_path / "out").estimates
+    assert ((found[f"{narrow}_high"] - found[f"{narrow}_low"]) / 2 <= 0.05).all()
+    assert found["looks"].min() > 1
+
+
+def test_a_share_is_one_of_the_best():
+    """S = 2 is the best; another may be .02 slower to be within 1% of it, and not .01."""
+    behind = {"a": (-1.0, -0.019, 0.001), "b": (-1.0, -0.021, 0.001), "c": (-1.0, -0.9, -0.1), "d": (0.0, -0.019, 0.5)}
+    columns = [[own[number] for own in behind.values()] for number in range(3)]
+    ends = dict(zip(("behind_best", "behind_best_low", "behind_best_high"), columns, strict=True))
+    speedup = [2.0 + own for own in columns[0]]
+    table = pa.table({"simulation_id": list(behind), "seed": [1] * 4, "speedup": speedup} | ends)
+    assert decided(Stop(best_kappa=0.01), table) == {("a", 1), ("c", 1), ("d", 1)}
+    two = pa.concat_tables([table, table.set_column(1, "seed", pa.array([2] * 4))])
+    assert decided(Stop(best_kappa=0.01), two) == {(name, seed) for name in "acd" for seed in (1, 2)}
+
+
+def test_of_many_simulations_some_are_named(tmp_path):
+    alphas = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+    own = sweep(scenario({"speedup": 1e-9}, process=ONE | {"alpha": alphas}, windows=1000), tmp_path / "out")
+    (told,) = re.findall(r"all windows were played: 7\n((?:  .*\n)+)", own.summary())
+    assert told == "".join(f"  markov alpha={alpha} rho=0.3\n" for alpha in alphas[:5]) + "  … and 2 more\n"
 
 
 def test_what_is_left_of_a_budget_goes_to_one_that_needs_less(tmp_path):
@@ -268,6 +298,9 @@ def test_a_budget_of_the_sweep_goes_to_what_still_needs_it_in_the_order_of_the_p
     assert len(played) == len(set(played))
     by_run = [set(group["looks"]) for _, group in own.estimates.groupby("simulation_id", sort=False, observed=True)]
     assert by_run == [{4}, {3}]
+    third = sweep(scenario(asked | {"budget": 2 * 2 * each + 2 * each}), tmp_path / "third").estimates
+    by_run = [set(group["looks"]) for _, group in third.groupby("simulation_id", sort=False, observed=True)]
+    assert by_run == [{3}, {2}]
     told = own.summary()
     assert "or 73,728 in all: 0 of 2 simulations known so well, 73,728 rounds" in told
     assert "not known so well when the budget was spent: 2\n  markov alpha=0.6 rho=0.3\n  markov alpha=0.9 rho" in told

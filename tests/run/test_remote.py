@@ -1,9 +1,11 @@
 """A dataset in an object store: the same bytes as in a folder, whatever the store does meanwhile."""
 
+import fcntl
 import functools
 import json
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +16,7 @@ from simspec.run.address import checked, local
 from simspec.run.dataset import read
 from simspec.run.keeping import Kept
 from simspec.run.progress import Progress
+from simspec.run.record import Recording
 from simspec.run.remote import Mirror, mirrored
 from simspec.run.shards import Shard, combine, play_shard
 from simspec.run.sweep import sweep
@@ -82,6 +85,42 @@ def test_another_machine_reads_it_and_goes_on(url, tmp_path, monkeypatch):
     assert data(tmp_path / "far/away") == expected(TABLE)
     monkeypatch.setattr(remote, "home", lambda: tmp_path / "third")
     assert len(read(url).estimates) == 9
+
+
+def test_a_manifest_there_names_only_what_is_there(url, tmp_path, monkeypatch):
+    """At every moment: who reads while it is written finds whole tables."""
+    put, named = Mirror._put, []
+
+    def noted(self, path, name):
+        put(self, path, name)
+        if name == "manifest.json":
+            files = json.loads(path.read_text())["files"]
+            named.append(len(files))
+            for other, (size, _) in files.items():
+                assert (tmp_path / "far/away" / other).stat().st_size == size
+
+    monkeypatch.setattr(Mirror, "_put", noted)
+    sweep(Scenario.from_dict(TABLE), url)
+    assert {0, 4, 8, 12} <= set(named)
+
+
+def test_recorded_rounds_are_sent_too(url, tmp_path, monkeypatch):
+    sweep(Scenario.from_dict(TABLE), url, recording=Recording(100))
+    monkeypatch.setattr(remote, "home", lambda: tmp_path / "another")
+    found = read(url)
+    assert len(list((tmp_path / "far/away/rounds").iterdir())) == 9
+    assert len(found.rounds(min(found.simulation_ids), 4)) == 100
+
+
+def test_a_table_here_that_is_damaged_is_not_taken_for_counts(url, tmp_path, monkeypatch):
+    """The store holds other points by now, so that ours become counts among others, under the name of their content."""
+    here = sweep(Scenario.from_dict(TABLE), url).path
+    monkeypatch.setattr(remote, "home", lambda: tmp_path / "another")
+    sweep(Scenario.from_dict(TABLE | {"process": TABLE["process"] | {"alpha": 0.9}}), url)
+    monkeypatch.setattr(remote, "home", lambda: tmp_path / "cache")
+    victim = here / "tallies" / "part-000001.parquet"
+    victim.write_bytes(victim.read_bytes()[:-9])
+    assert data(sweep(Scenario.from_dict(TABLE), url).path) == expected(TABLE)
 
 
 def test_another_run_there_is_refused_and_other_files_are_left_alone(url, tmp_path):
@@ -335,6 +374,7 @@ def test_shards_in_a_store(url, tmp_path, monkeypatch):
     monkeypatch.setattr(remote, "home", lambda: tmp_path / "third")
     with pytest.raises(DatasetError, match="no folder of shard 2/2"):
         combine(url, [f"{url}-1"])
+    assert list((tmp_path / "far/away/played").iterdir())  # combined again from anywhere
     with pytest.raises(DatasetError, match=f"{url}-3, in .*: is no folder of a shard"):
         combine(url, [f"{url}-3"])
     found = combine(url, [f"{url}-1", f"{url}-2"])
@@ -390,12 +430,21 @@ def test_an_address_holds_no_secret(url, tmp_path, monkeypatch, capsys):
     assert [path.name for path in tmp_path.rglob("*")] == ["s.toml"]
 
 
+@pytest.mark.parametrize("option", ["colour=red", "endpoint_overide=host", "SCHEME=http"])
+def test_an_option_that_nobody_knows(option):
+    with pytest.raises(DatasetError, match=f"unknown option '{option.split('=')[0]}'; allowed: .*endpoint_override"):
+        checked(f"s3://bucket/name?region=x&{option}")
+
+
 def test_whoever_names_an_account_names_no_secret():
     for url in ("abfs://box@account.dfs.core.windows.net/name", "gs://anonymous@bucket/name", "s3://bucket/a@b"):
         assert checked(url) == url
 
 
-def test_who_stops_a_run_waits_for_no_store(url, monkeypatch):
+@pytest.mark.parametrize(
+    "do", [sweep, lambda own, url, threads: play_shard(own, Shard(1, 2), url)], ids=["run", "shard"]
+)
+def test_who_stops_a_run_waits_for_no_store(do, url, monkeypatch):
     """Ctrl-C while the store is away: the counts are kept here at once."""
     mend, keep = failing(monkeypatch, 1), Kept.keep
     monkeypatch.setattr(remote, "PATIENCE", 1e9)
@@ -408,9 +457,47 @@ def test_who_stops_a_run_waits_for_no_store(url, monkeypatch):
 
     monkeypatch.setattr(Kept, "keep", stop)
     with pytest.raises(DatasetError, match="what was played is kept"):
-        sweep(Scenario.from_dict(TABLE), url, threads=1)
+        do(Scenario.from_dict(TABLE), url, threads=1)
     mend()
     assert list(Mirror(url).folder.glob("played/*"))
+
+
+def test_a_store_that_is_away_is_asked_less_and_less_often_for_five_minutes(url, monkeypatch):
+    now, waits = SimpleNamespace(seconds=0.0), []
+
+    def sleep(seconds):
+        waits.append(seconds)
+        now.seconds += seconds
+
+    def away(_):
+        raise OSError("503 Slow Down")
+
+    monkeypatch.setattr(remote, "time", SimpleNamespace(monotonic=lambda: now.seconds, sleep=sleep))
+    monkeypatch.setattr(remote, "FIRST_WAIT", 0.5)
+    monkeypatch.setattr(Mirror, "_listed", away)
+    heard = Heard()
+    with pytest.raises(DatasetError, match=r"cannot be reached \(503 Slow Down\)"):
+        sweep(Scenario.from_dict(TABLE), url, progress=heard)
+    assert waits[:8] == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 20.0, 20.0]
+    assert 300 <= sum(waits) < 320
+    assert len([line for line in heard.lines if "does not answer" in line]) == len(waits)
+
+
+def test_readers_of_one_copy_bring_it_one_after_the_other(url, monkeypatch):
+    sweep(Scenario.from_dict(TABLE), url)
+    listed, locks = Mirror._listed, []
+
+    def noted(self):
+        with (self.folder / remote.PULLING).open("a") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                locks.append(True)
+        return listed(self)
+
+    monkeypatch.setattr(Mirror, "_listed", noted)
+    assert read(url).complete
+    assert locks == [True]
 
 
 def test_where_a_folder_is_needed_an_address_makes_none():

@@ -2,20 +2,22 @@
 
 import json
 import math
+import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from simspec.cli.main import main
 from simspec.model import DatasetError, ParameterError, Scenario
-from simspec.run import store
+from simspec.run import planning, store
 from simspec.run.columns import column
 from simspec.run.differences import tables_differ
 from simspec.run.record import Recording
-from simspec.run.replay import replay
+from simspec.run.replay import Replayed, replay
 from simspec.run.sweep import sweep
 
 DATA = Path(__file__).parents[2] / "scenarios" / "data"
@@ -260,6 +262,58 @@ def test_one_simulation_of_a_run_that_plays_nothing(method, tmp_path):
     assert told.startswith(f"estimates.speedup: differs in 1 row, first at point_id {row['point_id'][:12]}, kappa 0")
     if method == "multinomial":
         assert replay(own.path, row["simulation_id"], 0).compared == ("chunks", "tallies")
+
+
+def plant(path, change):
+    """One table is another one, its file as sound as before."""
+    pq.write_table(change(pq.read_table(path)), path)
+
+
+def with_column(name, change):
+    """One entry of a column is changed in a table."""
+
+    def changed(table):
+        place, own = table.schema.get_field_index(name), table[name].to_numpy().copy()
+        own[1] = change(own[1])
+        return table.set_column(place, table.schema.field(place), pa.array(own, table.schema.field(place).type))
+
+    return changed
+
+
+LITTLE = TABLE | {
+    "windows": 20_000,
+    "process": TABLE["process"][1] | {"alpha": [0.6, 0.7]},
+    "policy": {"type": "fixed"},
+}
+
+
+@pytest.mark.parametrize(
+    ("table", "change", "said"),
+    [
+        ("counts", with_column("count", lambda own: own + 1), "counts.count: differs in 1 row"),
+        ("estimates", with_column("speedup", lambda own: np.nextafter(own, 9)), "estimates.speedup: differs in 1 row"),
+        ("estimates", with_column("speedup", lambda _: np.nan), "estimates.speedup: differs in 1 row"),
+        ("estimates", with_column("kappa_fixed", lambda _: 3.0), "estimates.kappa_fixed: differs in 1 row"),
+        ("counts", lambda own: own.slice(1), r"counts: [0-9]+ rows stored, [0-9]+ now"),
+        ("chunks", lambda own: own.slice(1), r"chunks: [0-9]+ rows stored, [0-9]+ now"),
+    ],
+)
+def test_what_differs_in_any_table_is_found(table, change, said, tmp_path, monkeypatch):
+    """By one, by one bit of a fraction, by a number or none in place of the other, by a row; in the second part."""
+    monkeypatch.setattr(planning, "ROWS_PER_PART", 1)
+    monkeypatch.setattr(planning, "MOST_PARTS", 1000)
+    own = sweep(Scenario.from_dict(LITTLE), tmp_path / "o")
+    plant(own.path / table / "part-000001.parquet", change)
+    second = own.estimates["simulation_id"].iloc[-1]
+    for done in (replay(own.path), replay(own.path, second)):
+        damaged, told = done.differs
+        assert damaged.startswith(f"{table}/part-000001.parquet: ")
+        assert re.match(said, told)
+
+
+def test_only_some_of_many_differences_are_listed():
+    text = str(Replayed("a run", tuple(f"row {number}" for number in range(7))))
+    assert text.splitlines()[1:] == ["row 0", "row 1", "row 2", "row 3", "row 4", "… and 2 more"]
 
 
 @pytest.fixture(scope="module")

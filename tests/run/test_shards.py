@@ -1,12 +1,18 @@
 """Shards of a sweep make the same dataset as one machine, and say what is missing."""
 
+import errno
+import os
+import shutil
+
 import pytest
 
 from simspec.cli.main import main
 from simspec.model import DatasetError, ParameterError, Scenario
 from simspec.run import count_files, dispatch, engine, layout, shards, store
 from simspec.run.dataset import read
+from simspec.run.folder import locked
 from simspec.run.keeping import Kept
+from simspec.run.planning import plan
 from simspec.run.shards import Shard, combine, play_shard
 from simspec.run.sweep import sweep
 
@@ -61,13 +67,59 @@ def test_every_piece_is_played_by_one_shard(scenario, tmp_path, monkeypatch):
         return own(job, chunks, kappas)
 
     monkeypatch.setattr(dispatch, "play", noted)
-    sizes = [play_shard(scenario, Shard(i, 3), tmp_path / f"s{i}") for i in (1, 2, 3)]
+    sizes, job = [], next(plan(scenario).jobs)
+    for i in (1, 2, 3):
+        before = len(played)
+        sizes.append(play_shard(scenario, Shard(i, 3), tmp_path / f"s{i}"))
+        mine = {chunk for simulation, chunk, _ in played[before:] if simulation == job.simulation.id}
+        assert mine == {chunk for piece in job.pieces()[i - 1 :: 3] for chunk in piece}
     assert len(played) == len(set(played))
     assert sum(own.pieces for own in sizes) == sizes[0].every
     assert max(own.pieces for own in sizes) - min(own.pieces for own in sizes) <= 1
     done = len(played)
     play_shard(scenario, Shard(2, 3), tmp_path / "s2")
     assert len(played) == done
+
+
+def test_a_folder_in_which_a_run_is_at_work_is_left_alone(scenario, tmp_path):
+    folders = play(scenario, tmp_path, 2)
+    (tmp_path / "all").mkdir()
+    with locked(tmp_path / "all"):
+        with pytest.raises(DatasetError, match="another run is at work here"):
+            combine(tmp_path / "all", folders)
+        with pytest.raises(DatasetError, match="another run is at work here"):
+            play_shard(scenario, Shard(1, 2), tmp_path / "all")
+    assert [path.name for path in (tmp_path / "all").iterdir()] == [".lock"]
+
+
+def test_a_shard_that_is_taken_over_is_whole_or_not_there(scenario, tmp_path, monkeypatch):
+    folders, copy = play(scenario, tmp_path, 2), shutil.copyfile
+
+    def breaks_off(source, target):
+        copy(source, target)
+        target.write_bytes(target.read_bytes()[:99])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as broken:
+        broken.setattr(shutil, "copyfile", breaks_off)
+        with pytest.raises(DatasetError, match=r"cannot be written \(No space left on device\)"):
+            combine(tmp_path / "all", folders)
+    assert not list((tmp_path / "all" / "played").iterdir())
+    assert combine(tmp_path / "all", folders).complete
+
+
+def test_ctrl_c_keeps_what_a_shard_has_played(scenario, tmp_path, monkeypatch):
+    keep, left = Kept.keep, iter(range(2))
+
+    def stopped(self, *own):
+        keep(self, *own)
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Kept, "keep", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        play_shard(scenario, Shard(1, 2), tmp_path / "s1")
+    assert list((tmp_path / "s1" / "played").iterdir())
 
 
 def test_a_missing_shard_is_named_and_the_rest_is_kept(scenario, tmp_path):
