@@ -91,7 +91,7 @@ def examine(results: str | Path = "results") -> Iterator[Finding]:
 def _said(what: str, look: Callable[[], str]) -> Finding:
     try:
         return Finding(what, look())
-    except (SimspecError, OSError) as error:
+    except (SimspecError, OSError, ImportError) as error:  # the last: a library that is missing
         return Finding(what, str(error), sound=False)
 
 
@@ -103,7 +103,7 @@ def _versions() -> str:
     wrong = []
     for own in map(Requirement, importlib.metadata.requires("simspec") or []):
         if own.marker is None or own.marker.evaluate({"extra": ""}):
-            found = importlib.metadata.version(own.name)
+            found = made["libraries"].get(own.name) or importlib.metadata.version(own.name)
             if not own.specifier.contains(found, prereleases=True):
                 wrong.append(f"{own.name} {found}, and simspec needs {own.name}{own.specifier}")
     if wrong:

@@ -41,6 +41,7 @@ _FORMS: dict[tuple[str, ...], type | tuple[type, ...]] = {
     ("shard",): str,
     ("failed",): list, ("failed", "simulation_id"): str, ("failed", "process"): str, ("failed", "error"): str,
     ("rounds",): dict, ("rounds", "record"): int, ("rounds", "every"): int, ("rounds", "complete"): bool,
+    ("rounds", "files"): dict,
     ("provenance",): dict, ("provenance", "libraries"): dict, ("provenance", "scenario_folder"): str,
     ("provenance", "seconds"): (int, float), ("provenance", "started"): str, ("provenance", "finished"): str,
 }  # fmt: skip

@@ -73,11 +73,12 @@ def versions(manifest: dict[str, Any]) -> str:
     """Whether other versions may be the reason."""
     then, now = (_made_by(own) for own in (manifest.get("provenance", {}), provenance()))
     others = [
-        f"{name} {clean(str(then[name]))[:40]} then, {now[name]} now" for name in now if then.get(name) != now[name]
+        f"{name} {clean(str(then.get(name)))[:40]} (now {now[name]})" for name in now if then.get(name) != now[name]
     ]
-    if others:
-        return f"perhaps since it was made by others: {'; '.join(others)}"
-    return "made by the same simspec, Python, libraries and kind of machine: these are not the reason"
+    if not others:
+        return "made by the same simspec, Python, libraries and kind of machine: these are not the reason"
+    may = "they may move the last digits of estimates and the counts of multinomial draws"
+    return f"other versions: {', '.join(others)}; {may}, but no count of simulate, unless simspec is another one"
 
 
 def _made_by(own: dict[str, Any]) -> dict[str, Any]:

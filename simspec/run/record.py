@@ -22,7 +22,7 @@ from simspec.run.engine import Job
 from simspec.run.pages import MOST_PER_LANE, pages
 from simspec.run.progress import Progress
 from simspec.run.schema import ROUNDS
-from simspec.run.store import ROW_GROUP, TEMPORARY, rounds_path, whole
+from simspec.run.store import ROW_GROUP, TEMPORARY, mark, rounds_path, whole
 
 WRITER: dict[str, Any] = {
     "compression": "zstd",
@@ -85,10 +85,24 @@ class Recording:
         return min(self.record, lanes * min(plan.rounds or MOST_PER_LANE, MOST_PER_LANE))
 
 
-def unrecorded(folder: Path, jobs: Iterable[Job], recording: Recording) -> list[tuple[Job, int]]:
-    """Simulations and κ whose file is not there, not whole, or holds other rounds."""
-    pairs = [(job, kappa) for job in jobs for kappa in job.kappas]
-    return [(j, k) for j, k in pairs if not _holds(rounds_path(folder, j.simulation.id, k), _note(j, k, recording))]
+def vouched(note: dict[str, Any], recording: Recording) -> dict[str, Any]:
+    """[bytes, SHA-256] of files that were recorded like that, by name, as the entry ``rounds`` of a manifest says."""
+    same = all(note.get(key) == own for key, own in asdict(recording).items())
+    return dict(note.get("files", {})) if same else {}
+
+
+def unrecorded(
+    folder: Path, jobs: Iterable[Job], recording: Recording, marks: dict[str, Any] | None = None
+) -> list[tuple[Job, int]]:
+    """Simulations and κ whose file is not there, not whole, not what ``marks`` say, or holds other rounds."""
+    missing = []
+    for job in jobs:
+        for kappa in job.kappas:
+            path = rounds_path(folder, job.simulation.id, kappa)
+            known = (marks or {}).get(path.name)
+            if not _holds(path, _note(job, kappa, recording)) or (known is not None and mark(path) != known):
+                missing.append((job, kappa))
+    return missing
 
 
 def record_all(

@@ -204,7 +204,7 @@ def make_folder(folder: Path) -> None:
     """Create the folder of a dataset, or say in one line why that is impossible."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe-{uuid.uuid4().hex}"
+        probe = folder / f".probe-{uuid.uuid4().hex}{TEMPORARY}"
         probe.touch()
         probe.unlink()
     except OSError as error:

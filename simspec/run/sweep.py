@@ -26,7 +26,7 @@ from simspec.run.played import Played, compacted, tally_table
 from simspec.run.precision import decide
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
-from simspec.run.record import Recording, record_all, unrecorded
+from simspec.run.record import Recording, record_all, unrecorded, vouched
 from simspec.run.remote import Mirror, mirrored
 from simspec.run.tables import Block
 from simspec.run.workers import Workers
@@ -86,7 +86,8 @@ def sweep(
             with lock, (crew or Crew(many=threads)).workers(progress) as workers:
                 own = open_folder(folder, scenario, todo)
                 if recording is not None:  # so that the folder alone says what it was begun with
-                    own.manifest["rounds"] = {**asdict(recording), "complete": False}
+                    marks = vouched(own.manifest.get("rounds") or {}, recording)
+                    own.manifest["rounds"] = {**asdict(recording), "complete": False, "files": marks}
                 _complete(folder, own, todo, workers, progress, mirror)
         if recording is not None:
             _record(folder, read(folder).manifest, todo, recording, threads, progress)
@@ -209,12 +210,19 @@ def _record(
     failed = {entry["simulation_id"] for entry in manifest["failed"]}
     looks = read(folder).looks if todo.scenario.stop else {}
     jobs = [job for job in todo.jobs if job.simulation.id not in failed]
-    missing = unrecorded(folder, [job.at_look(looks[job.simulation.id]) if looks else job for job in jobs], recording)
+    jobs = [job.at_look(looks[job.simulation.id]) if looks else job for job in jobs]
+    known = vouched(manifest.get("rounds") or {}, recording)
+    missing = unrecorded(folder, jobs, recording, known)
+    for path in [store.rounds_path(folder, job.simulation.id, kappa) for job, kappa in missing]:
+        if known.pop(path.name, None):
+            _note(progress, f"{path}: missing or damaged; made again")
     if missing:
-        manifest["rounds"] = {**asdict(recording), "complete": False}
+        manifest["rounds"] = {**asdict(recording), "complete": False, "files": known}
         store.write_json(manifest, folder / store.MANIFEST)
         record_all(folder, missing, recording, threads or default_threads(), progress)
-    note = {**asdict(recording), "complete": True}
+    paths = [store.rounds_path(folder, job.simulation.id, kappa) for job in jobs for kappa in job.kappas]
+    marks = {path.name: known.get(path.name) or store.mark(path) for path in paths}
+    note = {**asdict(recording), "complete": True, "files": marks}
     if manifest.get("rounds") != note:
         manifest["rounds"] = note
         store.write_json(manifest, folder / store.MANIFEST)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from simspec.cli.main import entry
 from simspec.model import ParameterError, Scenario
-from simspec.run import count_files, dispatch, engine, keeping, planning
+from simspec.run import count_files, dispatch, engine, keeping, planning, remote
 from simspec.run.engine import Job, play
 
 HERE = Path(__file__).resolve().parent
@@ -264,11 +264,15 @@ class History:
         self.number += 1
         log = self.place / f"log{self.number}"
         self.told.append(f"{self.number}: simspec {' '.join(words)}")
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # the process that is forked is none of ours
         child = os.fork()
         if child:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
             return child
         try:
-            os.environ["SIMSPEC_CACHE_DIR"] = str(self.place / "cache")
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+            remote.home = lambda: self.place / "cache"  # kernels stay where they are
             handle = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
             os.dup2(handle, 1), os.dup2(handle, 2)
             sys.argv = ["simspec", *words]
@@ -372,6 +376,8 @@ class History:
         else:
             at = self.chance.randrange(max(1, len(content)))
             flipped = content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :] if content else b"x"
+            if self.remote:  # else only a file of another size is looked at, since all would have to be brought
+                shutil.rmtree(self.place / "cache", ignore_errors=True)
             new = {"cut": content[:at], "flip": flipped, "empty": b"", "longer": content + b"PAR1",
                    "other": self.chance.choice(files).read_bytes()}[how]  # fmt: skip
             own.write_bytes(new)
@@ -474,6 +480,8 @@ class History:
             self.count["other words"] += 1
             self.told.append(f"OTHER MANIFEST: {[key for key in said | due if said.get(key) != due.get(key)]}")
         left = [own for name in ("*.tmp", ".probe*") for own in self.folder.rglob(name)]
+        left = [own for own in left if str(own.relative_to(self.folder)) not in self.planted]
+        left = [own for own in left if recorded or own.parent.name != "rounds"]  # begun, and not asked for since
         if left:
             self.count["left over"] += 1
             self.told.append(f"LEFT OVER: {left}")
@@ -484,7 +492,7 @@ BAD = ("errors", "other bytes", "other words", "left over")
 
 def load(wanted):
     """Kernels, before anything is forked."""
-    for job in planning.plan(Scenario.from_dict(wanted.table | {"process": wanted.every})).jobs:
+    for job in planning.plan(Scenario.from_dict(wanted.table)).jobs:
         play(Job(job.simulation, (max(job.kappas),), 1, 1), [0])
 
 

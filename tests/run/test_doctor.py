@@ -12,6 +12,7 @@ import pytest
 from simspec.cli.main import main
 from simspec.kernels import shelf
 from simspec.run import doctor
+from simspec.run.provenance import provenance
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,11 +26,14 @@ def test_this_installation_is_sound(tmp_path, capsys, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("wrong", ["words", "squares", "kernels", "threads", "files", "full", "locks"])
+@pytest.mark.parametrize("wrong", ["versions", "words", "squares", "kernels", "threads", "files", "full", "locks"])
 def test_what_is_not_sound_is_said(wrong, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(doctor, "SPEED_WINDOWS", 2**20)
     place = tmp_path
-    if wrong == "words":
+    if wrong == "versions":
+        now = provenance()
+        monkeypatch.setattr(doctor, "provenance", lambda: now | {"libraries": now["libraries"] | {"scipy": "1.9.3"}})
+    elif wrong == "words":
         simulation, kappa, accepted, squares = doctor.KNOWN["a policy"]
         monkeypatch.setitem(doctor.KNOWN, "a policy", (simulation, kappa, accepted + 1, squares))
     elif wrong == "squares":
@@ -92,6 +96,7 @@ def test_what_doctor_finds_does_not_hang_on_assertions(tmp_path):
 
 LOOK = """import sys
 from simspec.run import doctor
+from simspec.run.provenance import provenance
 print([(f.what, f.sound, f.says) for f in (doctor._said(w, getattr(doctor, w)) for w in sys.argv[1:])])
 """
 

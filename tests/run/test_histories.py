@@ -1,5 +1,6 @@
 """Whatever happened to a folder before, it ends in the bytes of a run that nothing happened to: random histories."""
 
+import io
 import json
 import subprocess
 import sys
@@ -9,6 +10,8 @@ import pytest
 
 from simspec.model import Scenario
 from simspec.run import shards, sweep
+from simspec.run.progress import Progress
+from simspec.run.record import Recording
 from simspec.run.shards import Shard
 
 HERE = Path(__file__).resolve().parent
@@ -60,6 +63,19 @@ def test_shards_are_combined_again_where_a_table_was_damaged(tmp_path, table):
     harm(tmp_path / "own", table)
     shards.combine(tmp_path / "own", folders)
     assert data(tmp_path / "own") == whole
+
+
+def test_recorded_rounds_that_were_damaged_are_made_again(tmp_path):
+    """A file of rounds says of itself what it holds; a changed bit of them it does not."""
+    place, recording, notes = tmp_path / "own", Recording(3000, 1), io.StringIO()
+    sweep.sweep(OWN, place, recording=recording)
+    first, *_ = sorted((place / "rounds").iterdir())
+    whole = first.read_bytes()
+    middle = len(whole) // 3
+    first.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
+    sweep.sweep(OWN, place, recording=recording, progress=Progress(stream=notes))
+    assert first.read_bytes() == whole
+    assert f"{first}: missing or damaged; made again" in notes.getvalue()
 
 
 def histories(place, many, seed):

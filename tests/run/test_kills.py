@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -129,17 +130,6 @@ def test_a_folder_that_must_not_be_written(tmp_path, monkeypatch):
     assert sweep(scenario, whole.path).complete  # looking at it takes no right to write
 
 
-def test_clocks_that_jump(tmp_path, monkeypatch):
-    """The clock on the wall says when a run was, and nothing else."""
-    scenario = Scenario.from_dict(
-        {"name": "late", "windows": 1000, "kappa": [2], "process": {"type": "iid", "alpha": 0.7}}
-    )
-    whole = data(sweep(scenario, tmp_path / "whole").path)
-    hours = iter(range(10**6, 0, -3600))
-    monkeypatch.setattr("time.time", lambda: float(next(hours)))
-    assert data(sweep(scenario, tmp_path / "back").path) == whole
-
-
 CHAIN = {"type": "markov", "alpha": [0.6, 0.7], "rho": 0.3, "start": "carry"}
 SOME = {"name": "some", "windows": 200_000, "kappa": [0, 2], "process": CHAIN, "cost": {"c_d": 0.1}}
 CHANGES = [
@@ -158,6 +148,31 @@ def many_files(monkeypatch):
     monkeypatch.setattr(planning, "ROWS_PER_PART", 200)
     monkeypatch.setattr(planning, "MOST_PARTS", 1000)
     monkeypatch.setattr(count_files, "MOST_FILES", 3)
+
+
+CLOCKS = {"back": lambda n: 1e9 - 3600 * n, "forth": lambda n: 3600 * n, "both": lambda n: 1e9 + (-1) ** n * 1e5 * n}
+"""What a clock shows when it is looked at for the n-th time, and the age of the n-th file."""
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_clocks_that_jump(clock, many_files, tmp_path, monkeypatch):
+    """They say when a run was, when to write what was played, and which of its files belong together; nothing else."""
+    whole = data(sweep(Scenario.from_dict(SOME), tmp_path / "whole").path)
+    replace, looks, files = os.replace, itertools.count(1), itertools.count(1)
+
+    def dated(source, target):
+        replace(source, target)
+        os.utime(target, (CLOCKS[clock](next(files)),) * 2)
+
+    monkeypatch.setattr(keeping, "FLUSH_SECONDS", 1000.0)
+    with monkeypatch.context() as jumping:
+        jumping.setattr(os, "replace", dated)
+        for name in ("time", "monotonic"):
+            jumping.setattr(time, name, lambda: CLOCKS[clock](next(looks)))
+        own = sweep(Scenario.from_dict(SOME), tmp_path / "own")
+    assert data(own.path) == whole
+    assert next(looks) > 10
+    assert next(files) > 8
 
 
 def failing(place, name, number, code, to_the_end):

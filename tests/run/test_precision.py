@@ -1,7 +1,10 @@
 """Points stop when they are known, by the counts of their first chunks alone; their intervals hold at all looks."""
 
 import itertools
+import random
 import re
+import time
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -334,6 +337,37 @@ def test_a_budget_is_shared_out_alike_by_anyone_in_any_number_of_runs(tmp_path, 
         break
     assert next(left) > 50
     assert data(tmp_path / "cut") == data(whole.path)
+
+
+class Late(Executor):
+    """Workers of which each takes its own time, so that what was asked for last may come first."""
+
+    def __init__(self, seed):
+        self.pool, self.random, self.came = ThreadPoolExecutor(8), random.Random(seed), []
+
+    def submit(self, do, /, *arguments):
+        number, wait = len(self.came), self.random.choice([0.0, 0.0, 0.02])
+        self.came.append(None)
+
+        def answer():
+            time.sleep(wait)
+            self.came[number] = time.monotonic()
+            return do(*arguments)
+
+        return self.pool.submit(answer)
+
+
+@pytest.mark.parametrize("stop", [{"speedup": 0.05}, {"speedup": 0.02, "budget": 200_000}], ids=str)
+def test_the_order_in_which_counts_arrive_decides_nothing(stop, tmp_path, monkeypatch):
+    asked = scenario(stop, process={**CHAIN, "alpha": [0.5, 0.6, 0.7, 0.8, 0.9, 0.95]})
+    whole = sweep(asked, tmp_path / "whole")
+    assert len(set(whole.estimates["looks"])) > 1
+    for module in (engine, dispatch):
+        monkeypatch.setattr(module, "PIECE_WINDOWS", 2**13)
+    late = Late(1)
+    assert data(sweep(asked, tmp_path / "late", crew=Crew(late, many=8)).path) == data(whole.path)
+    assert late.came != sorted(late.came)
+    late.pool.shutdown()
 
 
 def test_counts_are_not_held_while_others_are_played(tmp_path, monkeypatch):
