@@ -45,3 +45,18 @@ def tiny():
         "process": {"type": "iid", "alpha": [0.6, 0.7]},
         "cost": {"c_d": [0.05, 0.1]},
     }
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """Every chunk that is played: (simulation id, κ, chunk)."""
+    from simspec.run import dispatch
+
+    calls, play = [], dispatch.play
+
+    def noted(job, chunks, kappas=()):
+        calls.extend((job.simulation.id, kappa, chunk) for kappa in kappas for chunk in chunks)
+        return play(job, chunks, kappas)
+
+    monkeypatch.setattr(dispatch, "play", noted)
+    return calls

@@ -79,6 +79,15 @@ def test_what_is_not_sound_is_said(wrong, tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().out.count("BAD") == 1
 
 
+def test_doctor_tells_how_large_copies_of_stores_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor, "home", lambda: tmp_path / "mirrors")
+    assert doctor._copies() == f"none in {tmp_path / 'mirrors'}"
+    for name in ("one", "two"):
+        (tmp_path / "mirrors" / name / "tallies").mkdir(parents=True)
+        (tmp_path / "mirrors" / name / "tallies" / "x").write_bytes(bytes(1_500_000))
+    assert doctor._copies().startswith(f"2 of 3.0 MB in {tmp_path / 'mirrors'}; ")
+
+
 def test_doctor_asserts_nothing():
     """python -O drops assert statements; that it then finds the same is tried below."""
     assert not [own for own in ast.walk(ast.parse(Path(doctor.__file__).read_text())) if isinstance(own, ast.Assert)]

@@ -136,6 +136,16 @@ def test_a_handful_that_is_lost_every_time_ends_the_run_and_nothing_is_lost(tmp_
     assert data(sweep(Scenario.from_dict(TABLE), tmp_path / "out").path) == whole
 
 
+def test_a_process_leaves_ctrl_c_to_the_first_one_and_ends_with_it(monkeypatch):
+    """A terminal tells all of them; what is under way is to be finished and kept."""
+    taken, waits = {}, threading.Event()
+    monkeypatch.setattr(signal, "signal", taken.__setitem__)
+    monkeypatch.setattr(executors, "_end_with_parent", waits.set)
+    executors._begin()
+    assert taken == {signal.SIGINT: signal.SIG_IGN}
+    assert waits.wait(10)
+
+
 def test_work_is_given_out_five_times_and_no_more():
     asked = []
 

@@ -179,7 +179,8 @@ def test_names_are_shown_as_text_by_every_command(kind, tmp_path, capsys, monkey
     file.write_text(LABELLED.format(toml(value)))
     assert said(capsys, "run", file, "-o", out, "--quiet") == 0
     commands = (["run", file, "-o", out, "--json", "--quiet"], ["show", out], ["show", out, "--json"],
-                ["report", out, "-o", page], ["compare", out, out], ["replay", out, "--quiet"])  # fmt: skip
+                ["report", out, "-o", page], ["compare", out, out], ["replay", out, "--quiet"],
+                ["replay", out, "--chunk", "0", "--quiet"])  # fmt: skip
     assert [said(capsys, *words) for words in commands] == [0] * len(commands)
     shown = page.read_text()
     assert not STEERS.search(shown)

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from heard import Heard
 
 from simspec.kernels.tally import Folded
 from simspec.model import DatasetError, Scenario, SimspecError
@@ -19,7 +20,6 @@ from simspec.run.folder import locked, open_folder
 from simspec.run.keeping import Kept
 from simspec.run.planning import plan
 from simspec.run.played import arrays_of
-from simspec.run.progress import Progress
 from simspec.run.sweep import sweep
 
 CHAIN = {"type": "markov", "alpha": 0.7, "rho": 0.3, "start": "carry"}
@@ -50,19 +50,6 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr(keeping, "FLUSH_SHARE", 0.0)
     for module in (store, count_files):  # nobody pulls the plug here, and a disk takes its time
         monkeypatch.setattr(module, "sync", lambda path: None)
-
-
-@pytest.fixture
-def played(monkeypatch):
-    """Every piece of work that is played: (simulation id, κ, chunks)."""
-    calls, play = [], dispatch.play
-
-    def noted(job, chunks, kappas=()):
-        calls.extend((job.simulation.id, kappa, chunk) for kappa in kappas for chunk in chunks)
-        return play(job, chunks, kappas)
-
-    monkeypatch.setattr(dispatch, "play", noted)
-    return calls
 
 
 def scenario(**changes):
@@ -156,17 +143,6 @@ def damage(path, how):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
 
 
-class Heard(Progress):
-    """Keeps what it is told."""
-
-    def __init__(self):
-        super().__init__(quiet=True)
-        self.lines = []
-
-    def note(self, line):
-        self.lines.append(line)
-
-
 @pytest.mark.parametrize("how", ["cut", "empty", "flipped"])
 def test_a_damaged_file_of_counts_is_named_and_played_again(how, tmp_path, monkeypatch):
     own = scenario()
@@ -237,6 +213,10 @@ def test_traces_of_before_are_remembered_and_make_no_other_run(tmp_path, played)
     sweep(runs["two"], tmp_path / "out")
     assert (tmp_path / "out/manifest.json").read_bytes() == before
     assert len(played) == done
+    manifest = json.loads(before)
+    (tmp_path / "out/manifest.json").write_text(json.dumps(manifest | {"traces": {}}))  # vouches for none
+    assert not open_folder(tmp_path / "out", runs["two"], plan(runs["two"])).complete
+    (tmp_path / "out/manifest.json").write_bytes(before)
     (tmp_path / "one.csv").write_text("request,accepted\n1,2\n1,0\n2,1\n")
     with pytest.raises(DatasetError, match=r"it differs in traces\.one\.csv"):
         sweep(scenario(process=runs["one"].process[0], kappa=[4], windows=1000), tmp_path / "out")
@@ -327,7 +307,10 @@ def test_points_no_longer_asked_for_are_kept_and_not_shown(tmp_path, played):
     before, done = data(whole.path), len(played)
     heard = Heard()
     assert set(sweep(scenario(), whole.path, progress=heard).estimates["alpha"]) == {0.7}
-    assert heard.lines == [f"{whole.path}: 1 simulation no longer asked for, kept and not shown"]
+    assert heard.lines == [
+        f"{whole.path}: holds an earlier run, whose counts are used; what is asked for now differs in process",
+        f"{whole.path}: 1 simulation no longer asked for, kept and not shown",
+    ]
     assert set(sweep(two, whole.path).estimates["alpha"]) == {0.6, 0.7}
     assert len(played) == done
     assert data(whole.path) == before
@@ -356,17 +339,18 @@ def test_two_runs_into_one_folder(tmp_path):
         assert sweep(own, tmp_path / "out").complete
 
 
-def test_a_stop_while_other_points_are_taken_over_loses_nothing(tmp_path, monkeypatch, played):
+@pytest.mark.parametrize(("place", "name"), [(store, "write_json"), (folder, "keep_counts")], ids=["after", "before"])
+def test_a_stop_while_other_points_are_taken_over_loses_nothing(place, name, tmp_path, monkeypatch, played):
     sweep(scenario(), tmp_path / "out")
-    done, write = len(played), folder.store.write_json
+    done, own = len(played), getattr(place, name)
 
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(folder.store, "write_json", stop)
+    monkeypatch.setattr(place, name, stop)
     with pytest.raises(KeyboardInterrupt):
         sweep(scenario(kappa=[0, 4]), tmp_path / "out")
-    monkeypatch.setattr(folder.store, "write_json", write)
+    monkeypatch.setattr(place, name, own)
     assert len(sweep(scenario(kappa=[0, 4]), tmp_path / "out").estimates) == 2
     assert len(played) == done
 

@@ -14,7 +14,7 @@ from simspec.model.lately import Lately
 from simspec.model.rounds import DraftLaw
 from simspec.model.schemes import Tree
 from simspec.run import count_files, engine, keeping, planning
-from simspec.run.count_files import MOST_FILES, Rows, fewer, held, write
+from simspec.run.count_files import MOST_FILES, Rows, held, write
 from simspec.run.dataset import read
 from simspec.run.dispatch import run_jobs
 from simspec.run.engine import play
@@ -51,20 +51,6 @@ def test_few_files_however_long_it_takes(tmp_path, monkeypatch):
     again = Kept(tmp_path, run=run_of(own))
     assert len(again.files()) <= MOST_FILES
     assert_kept(again, jobs)
-
-
-def test_a_file_without_rows_takes_no_other_with_it(tmp_path, monkeypatch):
-    """Exact values have no counts: what becomes of such a file and one of counts may be the latter, to the byte."""
-    monkeypatch.setattr(count_files, "MOST_FILES", 1)
-    own = scenario(2, costs=1)
-    jobs = list(plan(own).jobs)
-    write(tmp_path, [], run_of(own))
-    write(tmp_path, [one for job in jobs for one in played_of(job, range(1), play(job, [0]))], run_of(own))
-    for _ in range(2):
-        moved = fewer(tmp_path, sorted(tmp_path.glob("*.parquet")), run_of(own))
-    assert not moved
-    (path,) = tmp_path.glob("*.parquet")
-    assert {at.stretch.simulation for at in held(path)} == {job.simulation.id for job in jobs}
 
 
 def assert_kept(kept, jobs):
@@ -120,13 +106,15 @@ class Calls:
         sys.setprofile(None)
 
 
-@pytest.mark.parametrize("costs", [1, 100])
-def test_work_grows_with_points_and_no_faster(costs, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("costs", "fewer"), [(1, 200), (100, 500), pytest.param(1, 500, marks=pytest.mark.deep)], ids=str
+)
+def test_work_grows_with_points_and_no_faster(costs, fewer, tmp_path, monkeypatch):
     """Calls of twice as many points, of planning, playing, going on, and reading: twice as many, and not four times."""
     monkeypatch.setattr(planning, "SIMULATIONS_PER_SECTION", 50)
     sweep(scenario(200, costs), tmp_path / "warm", threads=1)
     counts = []
-    for points in (500, 1000):
+    for points in (fewer, 2 * fewer):
         place = tmp_path / str(points)
         with Calls() as planned:
             own = scenario(points, costs)

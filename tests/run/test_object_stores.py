@@ -15,11 +15,11 @@ import time
 
 import pyarrow.fs as pafs
 import pytest
+from heard import Heard
 
 from simspec.model import DatasetError, Scenario
 from simspec.run import keeping, planning, remote
 from simspec.run.dataset import read
-from simspec.run.progress import Progress
 from simspec.run.remote import Mirror
 from simspec.run.store import MANIFEST
 from simspec.run.sweep import sweep
@@ -97,15 +97,6 @@ class Proxy(threading.Thread):
         with contextlib.suppress(OSError):
             while block := target.recv(2**16):
                 client.sendall(block)
-
-
-class Heard(Progress):
-    def __init__(self):
-        super().__init__(quiet=True)
-        self.lines = []
-
-    def note(self, line):
-        self.lines.append(line)
 
 
 @pytest.fixture(scope="module")

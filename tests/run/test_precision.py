@@ -44,19 +44,6 @@ def scenario(stop, **changes):
     return Scenario.from_dict(TABLE | changes | ({"stop": stop} if stop else {}))
 
 
-@pytest.fixture
-def played(monkeypatch):
-    """Every chunk that is played: (simulation id, κ, chunk)."""
-    calls, play = [], dispatch.play
-
-    def noted(job, chunks, kappas=()):
-        calls.extend((job.simulation.id, kappa, chunk) for kappa in kappas for chunk in chunks)
-        return play(job, chunks, kappas)
-
-    monkeypatch.setattr(dispatch, "play", noted)
-    return calls
-
-
 def data(path):
     return {str(f.relative_to(path)): f.read_bytes() for f in sorted(path.rglob("part-*.parquet"))}
 

@@ -7,7 +7,9 @@ import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from heard import Heard
 
 from simspec.cli.main import main
 from simspec.model import DatasetError, Scenario
@@ -15,7 +17,6 @@ from simspec.run import dispatch, keeping, planning, remote
 from simspec.run.address import checked, local
 from simspec.run.dataset import read
 from simspec.run.keeping import Kept
-from simspec.run.progress import Progress
 from simspec.run.record import Recording
 from simspec.run.remote import Mirror, mirrored
 from simspec.run.shards import Shard, combine, play_shard
@@ -88,7 +89,8 @@ def test_another_machine_reads_it_and_goes_on(url, tmp_path, monkeypatch):
 
 
 def test_a_manifest_there_names_only_what_is_there(url, tmp_path, monkeypatch):
-    """At every moment: who reads while it is written finds whole tables."""
+    """At every moment: who reads while it is written finds whole tables, each as soon as it is finished."""
+    monkeypatch.setattr(keeping, "FLUSH_SECONDS", 1e9)
     put, named = Mirror._put, []
 
     def noted(self, path, name):
@@ -133,15 +135,6 @@ def test_another_run_there_is_refused_and_other_files_are_left_alone(url, tmp_pa
     assert read(url).complete
     assert (tmp_path / "far/away/notes.txt").read_text() == "mine"
     assert not list(Mirror(url).folder.rglob("*evil*"))
-
-
-class Heard(Progress):
-    def __init__(self):
-        super().__init__(quiet=True)
-        self.lines = []
-
-    def note(self, line):
-        self.lines.append(line)
 
 
 def test_a_store_that_fails_now_and_then(url, tmp_path, monkeypatch):
@@ -292,6 +285,7 @@ def test_kept_counts_that_are_damaged_there_are_played_again_and_removed(url, tm
     stopped(monkeypatch, url)
     kept = sorted((tmp_path / "far/away/played").glob("*"))
     kept[0].write_bytes(kept[0].read_bytes()[:-1] + b"?")
+    kept[0].with_name("0" * 32 + ".parquet").write_bytes(b"of nobody")  # that will not be made again
     monkeypatch.setattr(remote, "home", lambda: tmp_path / "another")
     heard = Heard()
     sweep(Scenario.from_dict(TABLE), url, progress=heard)
@@ -481,6 +475,15 @@ def test_a_store_that_is_away_is_asked_less_and_less_often_for_five_minutes(url,
     assert waits[:8] == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 20.0, 20.0]
     assert 300 <= sum(waits) < 320
     assert len([line for line in heard.lines if "does not answer" in line]) == len(waits)
+
+
+def test_a_large_file_comes_whole(url, tmp_path):
+    """It is read a megabyte at a time."""
+    content = np.random.default_rng(1).bytes(2_500_000)
+    (tmp_path / "far/away").mkdir(parents=True)
+    (tmp_path / "far/away/large").write_bytes(content)
+    Mirror(url)._get("large", tmp_path / "here")
+    assert (tmp_path / "here").read_bytes() == content
 
 
 def test_readers_of_one_copy_bring_it_one_after_the_other(url, monkeypatch):

@@ -395,6 +395,13 @@ def test_what_was_never_played(asked, said, dataset):
         replay(dataset.path, **({"chunk": 0} | asked))
 
 
+def test_the_chunk_after_the_last_was_never_played(dataset):
+    own = min(dataset.simulation_ids)
+    last = int(dataset.chunks[dataset.chunks["simulation_id"] == own]["chunk"].max())
+    with pytest.raises(DatasetError, match=f"chunk {last + 1} was not played; allowed: 0 to {last}$"):
+        replay(dataset.path, own, last + 1)
+
+
 def test_what_cannot_be_replayed(tmp_path):
     own = sweep(Scenario.from_dict({"name": "e", "method": "exact", "process": TABLE["process"][0]}), tmp_path / "e")
     with pytest.raises(ParameterError, match="plays no chunks"):

@@ -122,6 +122,15 @@ def test_ctrl_c_keeps_what_a_shard_has_played(scenario, tmp_path, monkeypatch):
     assert list((tmp_path / "s1" / "played").iterdir())
 
 
+def test_a_shard_is_never_complete_and_becomes_a_whole_run(scenario, tmp_path):
+    """Not even one that has everything."""
+    whole = data(sweep(scenario, tmp_path / "whole").path)
+    for shard in (Shard(1, 2), Shard(1, 1)):
+        place = play_shard(scenario, shard, tmp_path / str(shard.of)).folder
+        assert not read(place).complete
+        assert data(sweep(scenario, place).path) == whole
+
+
 def test_a_missing_shard_is_named_and_the_rest_is_kept(scenario, tmp_path):
     folders = play(scenario, tmp_path, 3)
     with pytest.raises(DatasetError, match="no folder of shard 2/3 was given"):
