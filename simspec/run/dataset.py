@@ -89,7 +89,9 @@ class Dataset:
         return replace(Scenario.from_dict(json.loads(note)["scenario"]), base=folder)
 
     def _files(self, name: str) -> list[Path]:
-        files = sorted((self.path / name).glob("part-*.parquet"))
+        files, named = sorted((self.path / name).glob("part-*.parquet")), self.manifest.get("files")
+        if isinstance(named, dict):  # else of before manifests named them; others are left over, or of points before
+            files = [file for file in files if f"{name}/{file.name}" in named]
         if not files:
             shard = self.manifest.get("shard")
             told = f"holds shard {shard} only; simspec combine FOLDER {self.place} … makes a dataset of all shards"

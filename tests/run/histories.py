@@ -294,7 +294,7 @@ class History:
     def do(self, *words, allowed=(0,)):
         return self.end(self.start(*words), allowed)
 
-    def cut(self, *words):
+    def cut(self, *words, also=()):
         """A command that is stopped somehow at some moment, or comes to its end before."""
         how = self.chance.choice(["kill", "kill", "int", "term", "int twice"])
         self.count[how] += 1
@@ -306,7 +306,7 @@ class History:
             time.sleep(0.02 * self.chance.random())
             os.kill(child, number)
         self.told.append(f"   {how}")
-        return self.end(child, (0, 130, 143, -number))
+        return self.end(child, (0, 130, 143, -number, *also))
 
     def file(self):
         own = self.place / f"past{self.number}.toml"
@@ -432,7 +432,7 @@ class History:
         if not given:
             return
         if self.chance.random() < 0.4:
-            self.cut(*words)
+            self.cut(*words, also=(2,))
         for _ in range(self.chance.randint(1, 2)):
             self.do(*words, allowed=(0, 2))
 

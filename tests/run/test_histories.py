@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import simspec
 from simspec.model import Scenario
 from simspec.run import shards, sweep
 from simspec.run.progress import Progress
@@ -76,6 +77,15 @@ def test_recorded_rounds_that_were_damaged_are_made_again(tmp_path):
     sweep.sweep(OWN, place, recording=recording, progress=Progress(stream=notes))
     assert first.read_bytes() == whole
     assert f"{first}: missing or damaged; made again" in notes.getvalue()
+
+
+@pytest.mark.parametrize("table", ["counts", "chunks", "estimates"])
+def test_tables_that_the_manifest_does_not_name_are_not_read(tmp_path, table):
+    """What a kill leaves between tables and manifest is of another run, or only some of the tables."""
+    place = sweep.sweep(OWN, tmp_path / "own").path
+    rows = len(getattr(simspec.read(place), table))
+    (place / table / "part-000099.parquet").write_bytes((place / table / "part-000000.parquet").read_bytes())
+    assert len(getattr(simspec.read(place), table)) == rows
 
 
 def histories(place, many, seed):
