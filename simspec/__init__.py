@@ -1,11 +1,11 @@
 """simspec: Monte Carlo simulation of speculative decoding, with the exact answer beside every number.
 
 The public face is `exact`, `simulate`, `sweep`, `league`, `regret`, `trajectory`, `makespan`, `validate`, `read`,
-`compare`, `trace`, `solve`, `phase`, `sample_tokens`, `write_report`; from an engine's log to a decision `fit`,
-`fit_processes`, `drift`, `costs`, `explain`, `recommend`, `export`, `ab`, `convert`, `gate_trips`, `plan_tree`; the
-acceptance processes, `Cost`, `RowProcess` with `register_process` for a process of your own, `Scheme` with
-`register_scheme` and `exact_law` for a way to draft, `OwnPolicy` with `register_policy` for who chooses κ, and `Crew`
-for who plays a long sweep.
+`compare`, `combine`, `replay`, `trace`, `solve`, `phase`, `sample_tokens`, `write_report`; from an engine's log to a
+decision `fit`, `fit_processes`, `drift`, `costs`, `explain`, `recommend`, `export`, `ab`, `convert`, `gate_trips`,
+`plan_tree`; the acceptance processes, `Cost`, `RowProcess` with `register_process` for a process of your own, `Scheme`
+with `register_scheme` and `exact_law` for a way to draft, `OwnPolicy` with `register_policy` for who chooses κ, and
+`Crew` for who plays a long sweep.
 Everything is imported when first used, so that ``import simspec`` is immediate.
 """
 
@@ -71,7 +71,9 @@ if TYPE_CHECKING:
     )
     from simspec.run.executors import Crew
     from simspec.run.phase import phase
+    from simspec.run.replay import replay
     from simspec.run.sampled import sample_tokens
+    from simspec.run.shards import combine
     from simspec.theory.own_laws import exact_law
     from simspec.theory.scheme_means import SchemeLaw
 
@@ -102,6 +104,7 @@ __all__ = [
     "TokenChain",
     "Trace",
     "ab",
+    "combine",
     "compare",
     "convert",
     "costs",
@@ -123,6 +126,7 @@ __all__ = [
     "register_process",
     "register_scheme",
     "regret",
+    "replay",
     "sample_tokens",
     "simulate",
     "solve",
@@ -142,6 +146,7 @@ _ELSEWHERE = {
     "SchemeLaw": "simspec.theory.scheme_means",
     "exact_law": "simspec.theory.own_laws",
     "ab": "simspec.advice.ab.compare",
+    "combine": "simspec.run.shards",
     "convert": "simspec.advice.convert.conversion",
     "drift": "simspec.advice.drift.answer",
     "costs": "simspec.evidence.costs.sweep",
@@ -153,6 +158,7 @@ _ELSEWHERE = {
     "phase": "simspec.run.phase",
     "plan_tree": "simspec.advice.trees.plan",
     "recommend": "simspec.advice.recommend.answer",
+    "replay": "simspec.run.replay",
     "sample_tokens": "simspec.run.sampled",
 }
 

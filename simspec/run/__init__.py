@@ -10,7 +10,7 @@ A sweep, in the order in which data pass:
 * whether that is enough: `precision`, `decided`
 * what follows from it: `tables`, `policy_columns`, `scheme_columns`, `known`; as files: `store`, `schema`, `columns`
 * single rounds: `record`, `pages`, `rounds`
-* all of it: `sweep`; on several machines: `shards`; once more: `replay`
+* all of it: `sweep`; on several machines: `shards`; once more: `replay`, with `differences` and their `reasons`
 * what is said meanwhile and afterwards: `progress`, `provenance`, `doctor`
 
 What came of it:

@@ -20,8 +20,8 @@ from simspec.run.columns import column, rows_of, values
 from simspec.run.manifest import read_manifest
 from simspec.run.pick import picked
 from simspec.run.rounds import read_rounds
-from simspec.run.schema import SCHEMA_VERSION, TABLES
-from simspec.run.store import MANIFEST
+from simspec.run.schema import SCHEMA_VERSION
+from simspec.run.store import MANIFEST, SCHEMAS
 from simspec.run.systems import System, systems, systems_text
 from simspec.text import clean, command, plural
 
@@ -99,17 +99,18 @@ class Dataset:
             raise DatasetError(f"{self.place}: {told if shard else absent}")
         return files
 
-    def _table(self, name: str) -> pa.Table:
+    def table(self, name: str) -> pa.Table:
+        """One of the tables as Arrow has it: chunks, counts, estimates, or the tallies they follow from."""
         import pyarrow as pa
 
         try:
-            parts = [_read_part(file, TABLES[name]) for file in self._files(name)]
+            parts = [_read_part(file, SCHEMAS[name]) for file in self._files(name)]
         except (pa.ArrowInvalid, OSError) as error:
             raise DatasetError(f"{self.path / name}: cannot be read ({error})") from None
         return pa.concat_tables(parts).unify_dictionaries()
 
     def _frame(self, name: str) -> pd.DataFrame:
-        frame: pd.DataFrame = self._table(name).to_pandas()
+        frame: pd.DataFrame = self.table(name).to_pandas()
         return frame
 
     def where(self, **columns: Any) -> Dataset:
@@ -127,7 +128,7 @@ class Dataset:
             There is no such column, or no such row; the message says which there are.
         """
         own = Dataset(self.path, self.manifest, self._where | columns, self.place)
-        picked(own._table("estimates"), own._where, self.path)
+        picked(own.table("estimates"), own._where, self.path)
         return own
 
     @functools.cached_property
@@ -215,7 +216,7 @@ class Dataset:
     def _estimates_table(self) -> pa.Table:
         import pyarrow as pa
 
-        stored = self._table("estimates")
+        stored = self.table("estimates")
         return stored.filter(column(picked(stored, self._where, self.path), pa.bool_())) if self._where else stored
 
     @functools.cached_property

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import importlib.util
+import math
 import os
-import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -23,9 +23,10 @@ from simspec.run import engine, store
 from simspec.run.dispatch import run_jobs
 from simspec.run.engine import Job, play
 from simspec.run.folder import locked
-from simspec.run.processors import allowed_processors, cpu_quota, default_threads
+from simspec.run.processors import VARIABLE, allowed_processors, cpu_quota, default_threads
 from simspec.run.provenance import provenance
 from simspec.run.remote import home
+from simspec.text import plural
 
 SEED, WINDOWS = 20, 2**16
 _CHAIN = Markov(alpha=0.7, rho=0.3, start="carry")
@@ -74,6 +75,7 @@ def examine(results: str | Path = "results") -> Iterator[Finding]:
     """
     yield _said("versions", _versions)
     yield _said("kernels", _kernels)
+    yield _said("kernel cache", _cache)
     yield _said("processors", _processors)
     for name in KNOWN:
         yield _said(f"random words, {name}", functools.partial(_known, name))
@@ -89,49 +91,68 @@ def examine(results: str | Path = "results") -> Iterator[Finding]:
 def _said(what: str, look: Callable[[], str]) -> Finding:
     try:
         return Finding(what, look())
-    except (SimspecError, OSError) as error:
+    except (SimspecError, OSError, ImportError) as error:  # the last: a library that is missing
         return Finding(what, str(error), sound=False)
 
 
 def _versions() -> str:
+    """What is installed, held against what the installed simspec says it needs."""
+    from packaging.requirements import Requirement
+
     made = provenance()
-    for need in importlib.metadata.requires("simspec") or ():
-        found = re.fullmatch(r"([\w-]+)>=([\d.]+)", need)  # what an extra needs has more behind it
-        have = made["libraries"].get(found[1]) if found else None
-        if found and have and _numbers(have) < _numbers(found[2]):
-            raise SimspecError(f"{found[1]} {have} is older than {found[2]}; allowed: pip install '{need}'")
+    wrong = []
+    for own in map(Requirement, importlib.metadata.requires("simspec") or []):
+        if own.marker is None or own.marker.evaluate({"extra": ""}):
+            found = made["libraries"].get(own.name) or importlib.metadata.version(own.name)
+            if not own.specifier.contains(found, prereleases=True):
+                wrong.append(f"{own.name} {found}, and simspec needs {own.name}{own.specifier}")
+    if wrong:
+        names = " ".join(own.partition(" ")[0] for own in wrong)
+        raise SimspecError(f"{'; '.join(wrong)}; allowed: pip install --upgrade {names}")
     libraries = ", ".join(f"{name} {version}" for name, version in made["libraries"].items())
     return f"simspec {made['simspec']}, Python {made['python']}, {libraries}; {made['system']}"
 
 
-def _numbers(version: str) -> list[int]:
-    """To be compared.
+def _cache() -> str:
+    """Whether compiled kernels are kept for the next process, and whole."""
+    if DISABLED:
+        return "not used, since NUMBA_DISABLE_JIT is set"
+    from simspec.kernels.shelf import shelf
 
-    Examples
-    --------
-    >>> _numbers("2.10.0rc1") > _numbers("2.9")
-    True
-    """
-    return [int(word) for word in re.findall(r"\d+", version)[:3]]
+    own = shelf()
+    advice = "set SIMSPEC_CACHE_DIR to a folder that can be written"
+    if own.folder is None:
+        raise SimspecError(f"there is no place for it, so that every process compiles anew; {advice}")
+    files = sorted(own.folder.glob("*.kernel"))
+    broken = sum(own.get(file.name) is None for file in files)
+    told = f"{plural(len(files), 'kernel')} in {own.folder}"
+    told += f", {broken:,} of them damaged, which are made again when they are needed" if broken else ""
+    try:
+        with tempfile.TemporaryFile(dir=own.folder) as probe:
+            probe.write(b"x")
+            probe.flush()
+    except OSError as error:
+        told += f"; it cannot be written ({error.strerror or error})"
+        if len(files) == broken:
+            raise SimspecError(f"{told}, so that every process compiles anew; {advice}") from None
+    return told
 
 
 def _kernels() -> str:
     if DISABLED:
         return "NUMBA_DISABLE_JIT is set: plain Python, some thousand times slower"
-    from simspec.kernels.shelf import cache_home
-
-    place = cache_home()
     began = time.perf_counter()
     play(Job(Simulation(_CHAIN), (4,), 1, SEED), [0])
-    kept = f"kept in {place}" if os.access(place, os.W_OK) else f"{place} cannot be written: compiled in every process"
-    return f"ready after {time.perf_counter() - began:.1f} s; {kept}"
+    return f"ready after {time.perf_counter() - began:.1f} s"
 
 
 def _processors() -> str:
     quota = cpu_quota()
     limit = "no quota" if quota is None else f"a quota of {quota:g}"
     own = f"{os.cpu_count()} in the machine, {allowed_processors()} for this process, {limit}"
-    return f"{own}: {default_threads()} threads"
+    many, most = default_threads(), allowed_processors() if quota is None else min(allowed_processors(), quota)
+    slow = f" ({VARIABLE} asks for more than there are processors for them)" if many > max(1, math.ceil(most)) else ""
+    return f"{own}: {plural(many, 'thread')}{slow}"
 
 
 def _known(name: str) -> str:

@@ -9,29 +9,41 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from simspec.kernels.tally import SUMS, Tally
-from simspec.kernels.words import LANES
-from simspec.model import DatasetError, ParameterError
+from simspec.kernels.words import STREAM_VERSION
+from simspec.model import DatasetError, ParameterError, Simulation
+from simspec.model.simulation import point_ids
 from simspec.run import store
-from simspec.run.columns import values
+from simspec.run.columns import column, values
 from simspec.run.dataset import Dataset, read
-from simspec.run.dispatch import run_jobs
-from simspec.run.engine import Job, play
+from simspec.run.differences import (
+    UNREADABLE,
+    folders_differ,
+    lacking,
+    of_simulation,
+    rounds_differ,
+    tables_differ,
+    unread,
+)
+from simspec.run.dispatch import play_jobs
+from simspec.run.engine import Job, Pieces, merge, play
 from simspec.run.executors import Crew
-from simspec.run.planning import plan
+from simspec.run.folder import check_form, stored_scenario
+from simspec.run.known import Laws, known_jobs
+from simspec.run.planning import Plan, plan
+from simspec.run.played import compacted, played_of, tally_table
 from simspec.run.processors import default_threads
 from simspec.run.progress import Progress
-from simspec.run.provenance import provenance
+from simspec.run.reasons import check_traces, compared, not_as_written, of_before, versions
 from simspec.run.record import Recording, record_all
-from simspec.run.schema import ROUNDS, TABLES, WHOLE_CHUNK
 from simspec.run.sweep import sweep
+from simspec.run.tables import Block, chunk_table
 from simspec.text import clean, plural
 
 SHOWN = 5
 """Differences that are listed."""
+MOST = 10**9
+"""Points of a stored run, whose number was agreed to when it was begun."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +56,16 @@ class Replayed:
         What was played again.
     differs : tuple of str
         Where it is something else, nothing if it came out the same.
-    versions : str
-        What is another version now than when it was stored, where something differs.
+    compared : tuple of str
+        What was held against what is stored.
+    notes : tuple of str
+        What could not be compared and why; where something differs, whether other versions may be the reason.
     """
 
     what: str
     differs: tuple[str, ...] = ()
-    versions: str = ""
+    compared: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def same(self) -> bool:
@@ -58,36 +73,37 @@ class Replayed:
         return not self.differs
 
     def __str__(self) -> str:
-        if self.same:
-            return f"{self.what}: played again, the same"
+        head = f"{self.what}: played again, {'the same' if self.same else 'NOT the same'}"
+        head += f" (compared: {', '.join(self.compared)})" if self.compared else ""
         more = [f"… and {len(self.differs) - SHOWN:,} more"] if len(self.differs) > SHOWN else []
-        told = f"other versions: {self.versions}; they may move the last digits of estimates and the counts of "
-        why = [f"{told}multinomial draws, and no count of simulate"] if self.versions else []
-        return "\n".join([f"{self.what}: played again, NOT the same", *self.differs[:SHOWN], *more, *why])
+        return "\n".join([head, *self.differs[:SHOWN], *more, *self.notes])
 
 
 def replay(
     folder: str | Path, point: str | None = None, chunk: int | None = None, crew: Crew | None = None,
     progress: Progress | None = None,
 ) -> Replayed:  # fmt: skip
-    """Play a stored run again and compare, single rounds too where they were recorded.
+    """Play a stored run again and compare every table, and single rounds where they were recorded.
+
+    A file that is not the one that was written is a difference by itself, whatever stands in it.
 
     Parameters
     ----------
-    folder : path
+    folder : path or address
         Of a complete run.
     point : str, optional
-        A point id or simulation id, or its first digits: only that simulation.
+        A point id or simulation id, or its first digits: only that simulation, at all its κ and costs.
     chunk : int, optional
         Only the counts of that chunk of it, which is played without those before.
     crew : Crew, optional
-        Who plays a whole run again.
+        Who plays again.
     progress : Progress, optional
 
     Raises
     ------
     DatasetError
-        There is no such run, point or chunk.
+        There is no such run, point or chunk, or it was made from a trace or by a stream of random words that is not
+        here.
 
     Examples
     --------
@@ -99,41 +115,147 @@ def replay(
     ...     replay(own.path, chunk=0).same
     True
     """
+    found = _opened(folder)
+    todo = plan(stored_scenario(found.path, found.manifest), MOST)
+    crew = crew or Crew()
+    if point is None and chunk is None:
+        done = _whole(found, todo, crew, progress)
+    else:
+        job = _job(found, todo, point)
+        check_traces(found, [job])
+        done = _simulation(found, todo, job, crew, progress) if chunk is None else _chunk(found, job, chunk)
+    differs = (*not_as_written(found), *done.differs)
+    reasons = [versions(found.manifest)] if differs else []
+    return replace(done, differs=differs, notes=(*of_before(found), *reasons))
+
+
+def _opened(folder: str | Path) -> Dataset:
+    """The run; raises `DatasetError` if it cannot be played again."""
     found = read(folder)
+    own = found.manifest
+    if "shard" in own:
+        raise DatasetError(f"{found.place}: holds shard {own['shard']} only; combine all of them, and replay that")
     if not found.complete:
         raise DatasetError(f"{folder}: is not complete; run the scenario again to continue it, and replay it then")
-    done = _played_again(found, point, chunk, crew or Crew(), progress)
-    return done if done.same else replace(done, versions=_other_versions(found))
+    if own.get("stream_version") != STREAM_VERSION:
+        told = f"was played with stream version {own.get('stream_version')}, and this simspec has {STREAM_VERSION}"
+        raise DatasetError(
+            f"{found.place}: {told}: other random words give other numbers; allowed: the simspec of then"
+        )
+    if "files" in own:
+        check_form(found.path, own)
+    return found
 
 
-def _other_versions(found: Dataset) -> str:
-    then, now = found.manifest.get("provenance", {}), provenance()
-    pairs = [(name, then.get(name), now[name]) for name in ("simspec", "python", "machine")]
-    pairs += [(name, then.get("libraries", {}).get(name), own) for name, own in now["libraries"].items()]
-    return ", ".join(clean(f"{name} {old} (now {own})") for name, old, own in pairs if old and old != own)
-
-
-def _played_again(
-    found: Dataset, point: str | None, chunk: int | None, crew: Crew, progress: Progress | None
-) -> Replayed:
-    if point is None and chunk is None:
-        return _whole(found, crew, progress)
-    if found.scenario.method != "simulate":
-        raise ParameterError("chunk", f'method = "{found.scenario.method}" plays no chunks; replay the whole run')
-    job = _job(found, point)
-    if chunk is None:
-        return _simulation(found, job, crew, progress)
-    if not 0 <= chunk < job.layout.chunks:
-        raise DatasetError(f"{found.place}: chunk {chunk} was not played; allowed: 0 to {job.layout.chunks - 1}")
-    return _chunk(found, job, chunk)
-
-
-def _whole(found: Dataset, crew: Crew, progress: Progress | None) -> Replayed:
-    what = f"{clean(found.place)}, {plural(len(list(plan(found.scenario).jobs)), 'simulation')}"
+def _whole(found: Dataset, todo: Plan, crew: Crew, progress: Progress | None) -> Replayed:
+    jobs, recording = list(todo.jobs), _recording(found)
+    check_traces(found, jobs)
     with tempfile.TemporaryDirectory(prefix="simspec-replay-") as place:
-        own = _recording(found)
-        again = sweep(found.scenario, Path(place) / "again", crew.many, progress, 10**9, own, crew)
-        return Replayed(what, (*_tables_differ(found, again), *_rounds_differ(found.path, again.path)))
+        again = sweep(todo.scenario, Path(place) / "again", crew.many, progress, MOST, recording, crew)
+        differs = [*folders_differ(found, again), *_failures_differ(found.failed, again.failed)]
+        differs += rounds_differ(found.path, again.path)
+    what = f"{clean(found.place)}, {plural(len(jobs), 'simulation')}"
+    return Replayed(what, tuple(differs), compared(found, recording is not None))
+
+
+def _simulation(found: Dataset, todo: Plan, job: Job, crew: Crew, progress: Progress | None) -> Replayed:
+    recording, level, own = _recording(found), todo.scenario.level, job.simulation
+    played, pieces, laws = _played(job, todo, crew, progress)
+    failed = [entry for entry in found.failed if entry["simulation_id"] == own.id]
+    if played.failure:
+        now = [{"simulation_id": own.id, "process": str(own), "error": played.failure}]
+        return Replayed(_named(found, job), tuple(_failures_differ(failed, now)), ("why it could not be played",))
+    blocks = [Block(played, merge(pieces) if pieces else (), todo.costs, level, laws)]
+    tables = {name: pa.concat_tables(make(blocks)) for name, make in store.MAKERS.items()}
+    tables["tallies"] = tally_table(compacted(played, pieces))
+    differs = [told for name, new in tables.items() for told in _table_differs(found, name, own, new)]
+    differs += _failures_differ(failed, [])
+    if recording is not None:
+        with tempfile.TemporaryDirectory(prefix="simspec-replay-") as place:
+            rounds = [(job, kappa) for kappa in job.kappas]
+            record_all(Path(place), rounds, recording, crew.many or default_threads(), progress)
+            differs += rounds_differ(found.path, Path(place), every=False)
+    return Replayed(_named(found, job), tuple(differs), compared(found, recording is not None))
+
+
+def _played(job: Job, todo: Plan, crew: Crew, progress: Progress | None) -> tuple[Job, Pieces, Laws]:
+    if job.method == "exact":
+        ((known, laws),) = known_jobs([job], todo.costs)
+        return known, {}, laws
+    with crew.workers(progress) as workers:
+        ((played, pieces),) = play_jobs([job], workers, progress)
+    return played, pieces, ()
+
+
+def _chunk(found: Dataset, job: Job, chunk: int) -> Replayed:
+    if job.method == "exact":
+        raise ParameterError("chunk", 'method = "exact" plays no chunks; allowed: without --chunk')
+    last = job.layout.chunks - 1 if job.method == "simulate" else 0
+    if not 0 <= chunk <= last:
+        raise DatasetError(f"{found.place}: chunk {chunk} was not played; allowed: 0 to {last}")
+    outcome = play(job, [chunk])
+    new = chunk_table([Block(replace(job, prefix=1), outcome, (), 0.5)])  # as if it were the first one
+    place = new.schema.get_field_index("chunk")
+    numbers = column(values(new, "chunk") + np.int32(chunk), new.schema.field(place).type)
+    new = new.set_column(place, new.schema.field(place), numbers)
+    differs = list(_table_differs(found, "chunks", job.simulation, new, chunk=chunk))
+    tables = ["chunks"]
+    if _has_alone(found, job, chunk):
+        counts = tally_table(played_of(job, range(chunk, chunk + 1), outcome))
+        differs += _table_differs(found, "tallies", job.simulation, counts, first=chunk, chunks=1)
+        tables.append("tallies")
+    return Replayed(f"{_named(found, job)}, chunk {chunk}", tuple(differs), tuple(tables))
+
+
+def _has_alone(found: Dataset, job: Job, chunk: int) -> bool:
+    """Whether the counts of a chunk stand by themselves, and not in one sum with those of others."""
+    try:
+        return len(of_simulation(found, "tallies", job.simulation.id, first=chunk, chunks=1)) > 0
+    except UNREADABLE:  # said of the file itself
+        return False
+
+
+def _table_differs(found: Dataset, name: str, own: Simulation, new: pa.Table, **where: int) -> Iterator[str]:
+    absent = lacking(found).get(name, [])
+    columns = [one for one in new.column_names if one not in absent]
+    if not columns:
+        return
+    try:
+        yield from tables_differ(name, of_simulation(found, name, own.id, **where), new, columns)
+    except UNREADABLE as error:
+        yield unread(name, error)
+
+
+def _failures_differ(stored: Sequence[dict[str, str]], now: Sequence[dict[str, str]]) -> Iterator[str]:
+    """Where other simulations could not be played, or for other reasons."""
+    old, new = ({own["simulation_id"]: own["error"] for own in entries} for entries in (stored, now))
+    for key in sorted(old.keys() | new.keys()):
+        then, here = (own.get(key, "it was played") for own in (old, new))
+        if then != here:
+            yield f"failed: simulation {clean(key)[:12]}: then: {clean(then)[:200]}; now: {clean(here)[:200]}"
+
+
+def _job(found: Dataset, todo: Plan, point: str | None) -> Job:
+    """The job of a simulation, with the budget that it had in the end."""
+    jobs = list(todo.jobs)
+    chosen = [job for job in jobs if point is None or _is_meant(job, todo, point)]
+    if len(chosen) != 1:
+        told = "there is no such point" if not chosen else f"{len(chosen):,} simulations are meant"
+        named = "--point is needed, where there is more than one simulation" if point is None else f"point {point!r}"
+        digits = max(12, len(point or "") + 4)
+        ids = ", ".join(job.simulation.id[:digits] for job in (chosen or jobs)[:SHOWN])
+        raise DatasetError(f"{found.place}: {told} ({named}); ids: {ids}")
+    (job,) = chosen
+    if todo.scenario.stop is None:
+        return job
+    looks = values(of_simulation(found, "estimates", job.simulation.id), "looks")
+    number = int(looks[0]) if len(looks) else 0
+    return job.at_look(number) if number > 0 else job
+
+
+def _is_meant(job: Job, todo: Plan, point: str) -> bool:
+    own = job.simulation
+    return own.id.startswith(point) or any(one.startswith(point) for one in point_ids([own], todo.costs))
 
 
 def _recording(found: Dataset) -> Recording | None:
@@ -144,118 +266,5 @@ def _recording(found: Dataset) -> Recording | None:
     return Recording(note["record"], note["every"]) if note else None
 
 
-def _rounds_differ(stored: Path, again: Path) -> Iterator[str]:
-    """The same of single rounds, file by file."""
-    for new in sorted((again / "rounds").glob("*.parquet")):
-        old = stored / store.entry(new, again)
-        if not old.is_file():
-            yield f"rounds/{old.name}: is not there"
-        elif store.mark(old) != store.mark(new):
-            yield from (f"rounds/{old.name}{told}" for told in _rows_differ(old, pq.read_table(new)))
-
-
-def _rows_differ(path: Path, new: pa.Table) -> Iterator[str]:
-    try:
-        old = pq.read_table(path)
-    except (OSError, ValueError) as error:
-        yield f": cannot be read ({clean(' '.join(str(error).split()))[:80]})"
-        return
-    if old.schema.names != ROUNDS.names or len(old) != len(new):
-        yield f": {len(old):,} rows stored, {len(new):,} now, or other columns"
-        return
-    for name in ROUNDS.names:
-        if differs := _unequal(values(old, name), values(new, name)):
-            yield f" {name}: differs in {plural(differs, 'row')}"
-
-
-def _tables_differ(found: Dataset, again: Dataset) -> Iterator[str]:
-    """Where bytes differ: in numbers, or in how another version of pyarrow or of the schema writes them."""
-    for name in TABLES:
-        pairs = [(path, again.path / store.entry(path, found.path)) for path in sorted((found.path / name).iterdir())]
-        if all(new.is_file() and store.mark(old) == store.mark(new) for old, new in pairs):
-            continue
-        stored = set(pq.read_schema(pairs[0][0]).names)
-        old, new = found._table(name), again._table(name)
-        if len(old) != len(new):
-            yield f"{name}: {len(old):,} rows stored, {len(new):,} now"
-            continue
-        for column in [field.name for field in TABLES[name] if field.name in stored]:
-            differs = _unequal(values(old, column), values(new, column))
-            if differs:
-                yield f"{name}.{column}: differs in {plural(differs, 'row')}"
-
-
-def _unequal(old: np.ndarray, new: np.ndarray) -> int:
-    if old.dtype.kind == "f" and new.dtype.kind == "f":
-        return int((~((old == new) | (np.isnan(old) & np.isnan(new)))).sum())
-    return int((old != new).sum())
-
-
-def _job(found: Dataset, point: str | None) -> Job:
-    """The job of a simulation, with the budget that it had in the end."""
-    table = found._table("estimates")
-    ids = {name: values(table, name).astype(str) for name in ("point_id", "simulation_id")}
-    rows = np.ones(len(table), np.bool_)
-    if point is not None:
-        rows = np.any([np.char.startswith(own, point) for own in ids.values()], axis=0)
-    chosen = sorted(set(ids["simulation_id"][rows].tolist()))
-    if len(chosen) != 1:
-        told = "there is no such point" if not chosen else f"{len(chosen):,} simulations are meant"
-        named = "--point is needed, where there is more than one simulation" if point is None else f"point {point!r}"
-        raise DatasetError(f"{found.place}: {told} ({named}); ids: {', '.join(own[:12] for own in _some(ids, chosen))}")
-    job = next(job for job in plan(found.scenario, 10**9).jobs if job.simulation.id == chosen[0])
-    number = int(values(table, "looks")[np.flatnonzero(rows)[0]])
-    return job.at_look(number) if number else job
-
-
-def _some(ids: dict[str, np.ndarray], chosen: list[str]) -> list[str]:
-    return (chosen or sorted(set(ids["simulation_id"].tolist())))[:SHOWN]
-
-
-def _simulation(found: Dataset, job: Job, crew: Crew, progress: Progress | None) -> Replayed:
-    recording = _recording(found)
-    ((_, tallies),) = run_jobs([job], crew.many)
-    differs = list(_sums_differ(_rows(found, job), _sums(job, tallies, range(job.layout.chunks))))
-    if recording is not None:
-        with tempfile.TemporaryDirectory(prefix="simspec-replay-") as place:
-            todo = [(job, kappa) for kappa in job.kappas]
-            record_all(Path(place), todo, recording, crew.many or default_threads(), progress)
-            differs += _rounds_differ(found.path, Path(place))
-    return Replayed(_named(found, job), tuple(differs))
-
-
-def _chunk(found: Dataset, job: Job, chunk: int) -> Replayed:
-    stored = _rows(found, job)
-    stored = stored.filter(pc.equal(stored["chunk"], chunk))
-    what = f"{_named(found, job)}, chunk {chunk}"
-    return Replayed(what, tuple(_sums_differ(stored, _sums(job, play(job, [chunk]), range(chunk, chunk + 1)))))
-
-
 def _named(found: Dataset, job: Job) -> str:
     return f"{clean(found.place)}, {clean(str(job.simulation))} ({job.simulation.id[:12]})"
-
-
-def _rows(found: Dataset, job: Job) -> pa.Table:
-    stored = found._table("chunks")
-    return stored.filter(pc.equal(stored["simulation_id"].cast(pa.string()), job.simulation.id))
-
-
-def _sums(job: Job, tallies: Sequence[Tally], chunks: range) -> np.ndarray:
-    """Totals by κ and unit, as the chunks table has them."""
-    sums = np.stack([tally.sums for tally in tallies])
-    if job.simulation.fresh and sums.shape[1] > len(chunks):  # lanes of chunks whose windows are independent
-        sums = np.add.reduceat(sums, np.arange(0, sums.shape[1], LANES), axis=1)
-    return sums.reshape(-1, len(SUMS))
-
-
-def _sums_differ(stored: pa.Table, played: np.ndarray) -> Iterator[str]:
-    if len(stored) != len(played):
-        yield f"chunks: {len(stored):,} rows stored, {len(played):,} now"
-        return
-    own = np.stack([values(stored, "n" if name == "n" else f"sum_{name}") for name in SUMS], axis=1)
-    places = {name: values(stored, name) for name in ("kappa", "chunk", "lane")}
-    for row in np.flatnonzero((own != played).any(axis=1)):
-        kappa, chunk, lane = (int(own[row]) for own in places.values())
-        where = f"κ = {kappa}, chunk {chunk}" + ("" if lane == WHOLE_CHUNK else f", lane {lane}")
-        pairs = zip(SUMS, own[row].tolist(), played[row].tolist(), strict=True)
-        yield f"{where}: {', '.join(f'{name} {a:,} stored, {b:,} now' for name, a, b in pairs if a != b)}"

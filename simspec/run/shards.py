@@ -258,6 +258,17 @@ def combine(
     ------
     DatasetError
         A folder is of another run, or chunks are missing; the message says which.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> table = {"name": "tiny", "windows": 10_000, "kappa": [0, 4], "process": {"type": "iid", "alpha": 0.7}}
+    >>> with TemporaryDirectory() as place:
+    ...     own = [f"{place}/{i}" for i in (1, 2)]
+    ...     for i, folder in enumerate(own, 1):
+    ...         done = play_shard(Scenario.from_dict(table), Shard(i, 2), folder)
+    ...     combine(f"{place}/whole", own).complete
+    True
     """
     if not folders:
         raise DatasetError("combine needs the folder of at least one shard")

@@ -102,7 +102,9 @@ class Proxy(threading.Thread):
 @pytest.fixture(scope="module")
 def s3():
     """The port of an S3 server that forgets at the end."""
-    pytest.importorskip("moto", reason="pip install 'moto[server]'")
+    pytest.importorskip(
+        "moto", "5.2.5", reason="pip install 'moto[server]>=5.2.5', which can complete uploads in parts"
+    )
     port = free_port()
     keys = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_EC2_METADATA_DISABLED": "true"}
     with pytest.MonkeyPatch.context() as own, serving(["-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], port):

@@ -43,8 +43,8 @@ def test_speed_share_and_time_left(clock):
         told = "simulating: 30,000,000 windows, 3.0 M/s"
         assert own.line() == f"[ 17.0 s] {told}, 30%, ready in about 23 s"
         own.spare(40_000_000)  # kept from an earlier run
-        assert own.line() == f"[ 17.0 s] {told}, 50%, ready in about 10 s"
-        own.spare(10**9)
+        assert own.line() == f"[ 17.0 s] {told}, 40,000,000 kept from before, 50%, ready in about 10 s"
+        own.spare(60_000_000)  # all that was left, and nothing is ready in a minus second
         assert own.line() == f"[ 17.0 s] {told}"
         own.begin("recording", 10)
         assert own.line() == "[ 17.0 s] recording"

@@ -285,6 +285,7 @@ def test_kept_counts_that_are_damaged_there_are_played_again_and_removed(url, tm
     stopped(monkeypatch, url)
     kept = sorted((tmp_path / "far/away/played").glob("*"))
     kept[0].write_bytes(kept[0].read_bytes()[:-1] + b"?")
+    kept[0].with_name("0" * 32 + ".parquet").write_bytes(b"of nobody")  # that will not be made again
     monkeypatch.setattr(remote, "home", lambda: tmp_path / "another")
     heard = Heard()
     sweep(Scenario.from_dict(TABLE), url, progress=heard)
