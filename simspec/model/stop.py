@@ -32,8 +32,9 @@ class Stop(Model):
         A unit is a window where windows are independent, else a lane of rounds or requests; how many tokens it has on
         average is said by ``unit_tokens``.
     budget : float, optional
-        Most windows that are played in the whole sweep, each κ counting, at least those of the first look at every
-        simulation; default no limit but ``windows`` of each.  It is no target, and stands beside one.
+        Most windows that are planned in the whole sweep, each κ counting, at least those of the first look at every
+        simulation; default no limit but ``windows`` of each.  Requests are reckoned by their rounds at the longest κ,
+        and have more at shorter ones.  It is no target, and stands beside one.
 
     Raises
     ------

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from simspec.model import DatasetError
 from simspec.run.columns import values
-from simspec.run.played import NUMBERS, Arrays, Played, Stretch, tally_table
+from simspec.run.played import NUMBERS, Played, Stretch, tally_table
 from simspec.run.schema import TALLIES
 from simspec.run.store import TALLY_WRITER, TEMPORARY, cannot_write, digest, sync
 
@@ -41,12 +41,11 @@ def is_whole(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class At:
-    """Where a stretch is kept: in a file, or in memory until it is there."""
+    """Where a stretch is kept."""
 
     stretch: Stretch
-    path: Path | None
-    rows: range = range(0)
-    arrays: Arrays | None = None
+    path: Path
+    rows: range
 
 
 def held(path: Path) -> Iterator[At]:

@@ -39,8 +39,8 @@ def expected_of(job: Job, work: Work) -> int:
 class Shelf(Protocol):
     """Where played chunks are kept."""
 
-    def split(self, job: Job, after: int = 0) -> list[Work]:
-        """The work of a job beyond some chunks: what is kept of it, and what is still to be played."""
+    def split(self, job: Job) -> list[Work]:
+        """The work of a job: what is kept of it, and what is still to be played."""
 
     def keep(self, job: Job, chunks: range, outcome: Sequence[Tally]) -> None:
         """Keep what was just played."""

@@ -45,7 +45,7 @@ class Kept:
     run : str
         What `run_of` says of the scenario; counts of another one are left alone.  Without, all are taken as they are.
     again : bool
-        Whether what is kept from now on may be asked for as well, as a run does that stops by itself.
+        Whether what is kept from now on may be asked for once it is flushed, as a run does that stops by itself.
     """
 
     def __init__(
@@ -100,15 +100,12 @@ class Kept:
         for at in held(path):
             self._index[at.stretch.simulation, at.stretch.kappa].append(at)
 
-    def split(self, job: Job, after: int = 0) -> list[Work]:
-        """The work of a job: what is kept of it, and what is still to be played, as a difference of chunk numbers.
-
-        Of chunks before ``after`` nothing is said; there is a cut.
-        """
-        pieces, works = [chunks for chunks in job.pieces() if chunks.start >= after], list[Work]()
+    def split(self, job: Job) -> list[Work]:
+        """The work of a job: what is kept of it, and what is still to be played, as a difference of chunk numbers."""
+        pieces, works = job.pieces(), list[Work]()
         lacking: dict[range, list[int]] = defaultdict(list)
         for kappa in job.tracks:
-            kept = self._usable(job, kappa, after)
+            kept = self._usable(job, kappa)
             works += [Work(at.stretch.range, (kappa,), functools.partial(self._counts, job, at)) for at in kept]
             for chunks in _without(pieces, [at.stretch.range for at in kept]):
                 lacking[chunks].append(kappa)
@@ -116,9 +113,9 @@ class Kept:
         works.sort(key=lambda work: work.chunks.start)  # as they were played, and so as they are kept
         return works + [Work(chunks, job.kappas if alone else tuple(own)) for chunks, own in lacking.items()]
 
-    def _usable(self, job: Job, kappa: int, end: int) -> list[At]:
+    def _usable(self, job: Job, kappa: int) -> list[At]:
         """Kept stretches of the very chunks that are asked for, none of which overlap."""
-        found: list[At] = []
+        found, end = list[At](), 0
         kept = self._index.get((job.simulation.id, kappa), [])
         for at in sorted(kept, key=lambda at: (at.stretch.first, -at.stretch.chunks)):
             chunks = at.stretch.range
@@ -129,11 +126,8 @@ class Kept:
 
     def _counts(self, job: Job, at: At) -> Sequence[Tally]:
         """Read one stretch."""
-        arrays = at.arrays
         try:
-            if arrays is None and at.path is not None:
-                arrays = arrays_in(self._rows.of(at.path, at.rows))
-            own = tally_from(job, at.stretch.kappa, arrays or {})
+            own = tally_from(job, at.stretch.kappa, arrays_in(self._rows.of(at.path, at.rows)))
         except (TypeError, ValueError) as error:  # whole by its name, and still none of ours
             raise DatasetError(f"{at.path}: holds counts of another form ({error}); remove it to go on") from None
         return own if isinstance(own, Folded) else [own]
@@ -142,8 +136,6 @@ class Kept:
         """Keep what was just played, on disk before long."""
         new = played_of(job, chunks, outcome)
         self._new += new
-        for one in new if self._again else ():
-            self._index[one.stretch.simulation, one.stretch.kappa].append(At(one.stretch, None, arrays=one.arrays))
         self._bytes += sum(own.bytes for own in new)
         now = time.monotonic()
         patience = max(FLUSH_SECONDS, FLUSH_SHARE * (now - self._began))
@@ -155,8 +147,6 @@ class Kept:
         if self._new:
             path = write(self.folder, self._new, self._run)
             if self._again:
-                for key in {(one.stretch.simulation, one.stretch.kappa) for one in self._new}:
-                    self._index[key] = [at for at in self._index[key] if at.path is not None]
                 self._add(path)
             self._make_fewer()
             self.written()

@@ -84,7 +84,7 @@ class _Share:
     def __init__(self, kept: Kept, shard: Shard) -> None:
         self.kept, self._shard, self._before, self.pieces = kept, shard, 0, 0
 
-    def split(self, job: Job, after: int = 0) -> list[Work]:
+    def split(self, job: Job) -> list[Work]:
         """The work of a job that is this machine's and not done."""
         starts = [chunks.start for chunks in job.pieces()]
         numbers = range(self._before, self._before + len(starts))
@@ -92,7 +92,7 @@ class _Share:
         mine = [number % self._shard.of == self._shard.number - 1 for number in numbers]
         self.pieces += sum(mine)
         return [
-            work for work in self.kept.split(job, after)
+            work for work in self.kept.split(job)
             if not work.outcome and mine[bisect_right(starts, work.chunks.start) - 1]
         ]  # fmt: skip
 
@@ -108,9 +108,9 @@ class _Present(Kept):
     def lacking(self) -> set[str]:
         return set()
 
-    def split(self, job: Job, after: int = 0) -> list[Work]:
+    def split(self, job: Job) -> list[Work]:
         """What is kept of a job, if all of it is."""
-        works = super().split(job, after)
+        works = super().split(job)
         if all(work.outcome for work in works):
             return works
         self.lacking.add(job.simulation.id)

@@ -85,7 +85,9 @@ class Side:
         self._point_names: dict[str, str] = {}
         parts = self._parts("chunks")
         if not parts:
-            raise DatasetError(f"{self.path}: holds no chunk tables; allowed: a folder that simspec run wrote")
+            told = "a shard, whose counts are in no table yet" if "shard" in own.manifest else "no chunk tables"
+            allowed = "allowed: a folder that simspec run finished, or that simspec combine made of all shards"
+            raise DatasetError(f"{self.path}: holds {told}; {allowed}")
         self.points = self._points()
         if isinstance(dataset, Dataset) and dataset.is_part:
             self.points = self.points[self.points["simulation_id"].isin(dataset.simulation_ids)]

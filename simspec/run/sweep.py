@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -81,9 +81,10 @@ def sweep(
     with mirrored(output, progress) as mirror:
         folder = mirror.folder if mirror else Path(output) if output is not None else own_folder(scenario.name)
         if not open_folder(folder, scenario, todo).complete:
-            store.make_folder(folder)
-            lock = nullcontext() if mirror else locked(folder)
-            with lock, (crew or Crew(many=threads)).workers(progress) as workers:
+            with ExitStack() as stack:
+                workers = stack.enter_context((crew or Crew(many=threads)).workers(progress))  # none: no folder either
+                store.make_folder(folder)
+                stack.enter_context(nullcontext() if mirror else locked(folder))
                 own = open_folder(folder, scenario, todo)
                 if recording is not None:  # so that the folder alone says what it was begun with
                     marks = vouched(own.manifest.get("rounds") or {}, recording)

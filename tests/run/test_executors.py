@@ -471,3 +471,10 @@ def test_a_script_that_processes_cannot_read_is_told_so(tmp_path):
     own = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=path, capture_output=True, text=True)
     assert own.stderr.strip().endswith('whose own code stands below if __name__ == "__main__"')
     assert own.stderr.count("processes end before they begin") == 1
+
+
+def test_workers_that_cannot_begin_leave_no_folder(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ParameterError, match="needs the package distributed"):
+        sweep(Scenario.from_dict(TABLE), tmp_path / "out", crew=Crew("dask", scheduler="tcp://127.0.0.1:9"))
+    assert not list(tmp_path.iterdir())

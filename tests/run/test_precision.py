@@ -14,7 +14,7 @@ import pytest
 from simspec import theory
 from simspec.cli.main import main
 from simspec.model import Cost, Drift, Iid, Markov, ParameterError, Scenario, Simulation, Stop
-from simspec.run import dispatch, engine, keeping, layout, planning
+from simspec.run import dispatch, engine, keeping, layout, planning, precision
 from simspec.run.compare import _stored
 from simspec.run.decided import decided
 from simspec.run.engine import Job
@@ -359,14 +359,13 @@ def test_the_order_in_which_counts_arrive_decides_nothing(stop, tmp_path, monkey
 
 def test_counts_are_not_held_while_others_are_played(tmp_path, monkeypatch):
     """What a look has played is on disk before the next, and read from there."""
-    held = []
-    flush = Kept.flush
+    held, undecided = [], precision._looked_at
 
-    def noted(self):
-        flush(self)
-        held.append(sum(at.path is None for own in self._index.values() for at in own))
+    def noted(*arguments):
+        held.extend(len(own._new) for own in arguments if isinstance(own, Kept))
+        return undecided(*arguments)
 
-    monkeypatch.setattr(Kept, "flush", noted)
+    monkeypatch.setattr(precision, "_looked_at", noted)
     sweep(scenario({"speedup": 0.05}), tmp_path / "out")
     assert len(held) >= 2
     assert not any(held)
