@@ -403,7 +403,7 @@ def test_what_was_given_out_while_a_scheduler_was_looked_for_is_not_waited_for(m
 
 def _command(place, *more):
     (place / "own.toml").write_text(
-        'name = "own"\nwindows = 40_000_000\nkappa = [0, 4]\n[process]\ntype = "markov"\n'
+        'name = "own"\nwindows = 1_000_000_000\nkappa = [0, 4]\n[process]\ntype = "markov"\n'
         'alpha = { from = 0.5, to = 0.95, step = 0.01 }\nrho = 0.3\nstart = "carry"\n'
     )
     words = ["-m", "simspec", "run", "own.toml", "-o", "out", "--executor", "processes", "--threads", "2", *more]
