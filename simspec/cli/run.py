@@ -141,10 +141,12 @@ def _continued(args: argparse.Namespace, most: int) -> Scenario | None:
     from simspec.run.address import is_remote
     from simspec.run.dataset import read
     from simspec.run.folder import stored_scenario
+    from simspec.run.remote import mirrored
 
     if not is_remote(args.scenario) and not Path(args.scenario).is_dir():
         return None
-    found = read(args.scenario)
+    with mirrored(args.scenario, None) as mirror:  # as a run has it: what is damaged is made again
+        found = read(mirror.folder if mirror else args.scenario)
     given = {key: getattr(args, key) for key in ("seed", "windows", "method") if getattr(args, key) is not None}
     scenario = replace(stored_scenario(found.path, found.manifest), **given)
     scenario.check_size(most)

@@ -19,9 +19,10 @@ from writers import (
 )
 
 READ = """
-import resource, sys, simspec
+import re, sys, simspec
 own, = simspec.fit(sys.argv[1])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, own.body["pooled"]["drafts"])
+most = re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())  # ru_maxrss begins with that of the parent
+print(int(most[1]) // 1024, own.body["pooled"]["drafts"])
 """
 ACCESS = f'{ANSI}INFO:     127.0.0.1:49754 - "POST /v1/chat/completions HTTP/1.1" 200 OK'
 VLLM = lines(vllm_engine(prefix=ANSI), vllm_current(SMALL, ANSI), ACCESS, vllm_engine(prefix=ANSI),

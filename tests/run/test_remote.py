@@ -265,6 +265,14 @@ def test_what_is_damaged_there_is_noticed_and_made_again(how, table, url, tmp_pa
     assert data(tmp_path / "far/away") == whole
 
 
+def test_an_address_in_place_of_a_scenario_makes_again_what_is_damaged(url, tmp_path, monkeypatch):
+    whole = data(sweep(Scenario.from_dict(TABLE), url).path)
+    (tmp_path / "far/away/estimates/part-000001.parquet").write_bytes(b"PAR1")
+    monkeypatch.setattr(remote, "home", lambda: tmp_path / "another")
+    assert main(["run", url, "--quiet"]) == 0
+    assert data(tmp_path / "far/away") == whole
+
+
 def stopped(monkeypatch, url, pieces=2, **changes):
     """A run that Ctrl-C ended."""
     keep, left = Kept.keep, iter(range(pieces))
