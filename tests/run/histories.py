@@ -389,8 +389,9 @@ class History:
             self.count["other bytes"] += data(self.folder) != before
 
     def harmed(self):
-        """Whether a table is not as its manifest says."""
-        files = json.loads((self.folder / "manifest.json").read_text())["files"]
+        """Whether a table or recorded rounds are not as the manifest says: replay finds both."""
+        told = json.loads((self.folder / "manifest.json").read_text())
+        files = told["files"] | (told.get("rounds") or {}).get("files", {})
         return any(
             not (self.folder / name).is_file()
             or hashlib.sha256((self.folder / name).read_bytes()).hexdigest() != own[1]
