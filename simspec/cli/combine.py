@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from simspec.cli.common import add_json, add_quiet, add_threads, threads_of
+from simspec.cli.interrupts import loading
 
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
@@ -31,9 +32,10 @@ def do(args: argparse.Namespace) -> int:
     threads = threads_of(args)
     with Progress(quiet=args.quiet) as progress:
         progress.say("combining shards")
-        from simspec.cli.common import print_json
-        from simspec.run.executors import Crew
-        from simspec.run.shards import combine
+        with loading():
+            from simspec.cli.common import print_json
+            from simspec.run.executors import Crew
+            from simspec.run.shards import combine
 
         dataset = combine(args.output, args.shards, Crew(many=threads), progress)
         progress.begin("summing up", 0)

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from simspec.cli.common import add_json, add_quiet, add_threads, threads_of, whole
+from simspec.cli.interrupts import loading
 
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
@@ -39,9 +40,10 @@ def do(args: argparse.Namespace) -> int:
     threads = threads_of(args)
     with Progress(quiet=args.quiet) as progress:
         progress.say("playing again")
-        from simspec.cli.common import print_json
-        from simspec.run.executors import Crew
-        from simspec.run.replay import replay
+        with loading():
+            from simspec.cli.common import print_json
+            from simspec.run.executors import Crew
+            from simspec.run.replay import replay
 
         done = replay(args.results, args.point, args.chunk, Crew(many=threads), progress)
     if args.json:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simspec.cli.common import add_json, add_quiet, add_threads, positive, threads_of, whole
+from simspec.cli.interrupts import loading
 
 if TYPE_CHECKING:
     from simspec.model import Scenario, Stop
@@ -92,16 +93,17 @@ def do(args: argparse.Namespace) -> int:
     threads = threads_of(args)
     with Progress(quiet=args.quiet) as progress:
         progress.say("reading the scenario")
-        from dataclasses import replace
+        with loading():
+            from dataclasses import replace
 
-        from simspec.cli.common import print_json
-        from simspec.model import ParameterError, Scenario
-        from simspec.model.scenario import POINTS_LIMIT
-        from simspec.run.executors import Crew
-        from simspec.run.planning import plan
-        from simspec.run.record import Recording
-        from simspec.run.sweep import sweep
-        from simspec.text import command
+            from simspec.cli.common import print_json
+            from simspec.model import ParameterError, Scenario
+            from simspec.model.scenario import POINTS_LIMIT
+            from simspec.run.executors import Crew
+            from simspec.run.planning import plan
+            from simspec.run.record import Recording
+            from simspec.run.sweep import sweep
+            from simspec.text import command
 
         if args.record_every and not args.record:
             raise ParameterError("record_every", "--record-every needs --record N")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -139,13 +139,21 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-def rounds_differ(stored: Path, again: Path, every: bool = True) -> Iterator[str]:
-    """The same of single rounds, file by file; where not ``every`` simulation was played again, of those that were."""
-    new, old = ({own.name for own in (folder / "rounds").glob("*.parquet")} for folder in (again, stored))
-    yield from (f"rounds/{clean(name)}: is not of this run" for name in sorted(old - new) if every)
+def rounds_differ(stored: Path, again: Path, vouched: Collection[str] = ()) -> Iterator[str]:
+    """The same of single rounds, file by file.
+
+    Parameters
+    ----------
+    stored, again : Path
+        Folders, of which the second has what was recorded again.
+    vouched : collection of str
+        Files that the stored run says it has; others, of points that are no longer asked for, stand there too.
+    """
+    new = {own.name for own in (again / "rounds").glob("*.parquet")}
+    yield from (f"rounds/{clean(name)}: is not of this run" for name in sorted({*vouched} - new))
     for name in sorted(new):
         there, now = (folder / "rounds" / name for folder in (stored, again))
-        if name not in old:
+        if not there.is_file():
             yield f"rounds/{name}: is not there"
         elif store.mark(there) != store.mark(now):
             yield from (told.replace("rounds", f"rounds/{name}", 1) for told in _file_differs(there, now))

@@ -230,10 +230,16 @@ class Mirror:
                     target.write(block)
 
     def _put(self, path: Path, name: str) -> None:
-        if "/" in f"{self._root}/{name}" and self._store.type_name not in _FLAT:
-            self._store.create_dir(f"{self._root}/{name}".rpartition("/")[0], recursive=True)
-        with path.open("rb") as source, self._store.open_output_stream(f"{self._root}/{name}") as target:
+        place = f"{self._root}/{name}"
+        if "/" in place and self._store.type_name not in _FLAT:
+            self._store.create_dir(place.rpartition("/")[0], recursive=True)
+        # object stores have a file whole or not at all; elsewhere one that is replaced would be half there for a while
+        replaced = name == store.MANIFEST and self._store.type_name in _RENAMING
+        written = f"{self._root}/.{name}{store.TEMPORARY}" if replaced else place
+        with path.open("rb") as source, self._store.open_output_stream(written) as target:
             shutil.copyfileobj(source, target, 2**20)
+        if replaced:
+            self._store.move(written, place)
 
     def _remove(self, name: str) -> None:
         if self._store.get_file_info(f"{self._root}/{name}").is_file:
@@ -271,6 +277,8 @@ class Mirror:
         )
 
 
+_RENAMING = ("local", "hdfs")
+"""Where a file that is written is seen before it is whole, and renaming replaces one at once."""
 _FLAT = ("s3", "gcs", "abfs")
 """Stores of pyarrow in which there are no folders to be made."""
 

@@ -153,7 +153,8 @@ def _whole(found: Dataset, todo: Plan, crew: Crew, progress: Progress | None) ->
     with tempfile.TemporaryDirectory(prefix="simspec-replay-") as place:
         again = sweep(todo.scenario, Path(place) / "again", crew.many, progress, MOST, recording, crew)
         differs = [*folders_differ(found, again), *_failures_differ(found.failed, again.failed)]
-        differs += rounds_differ(found.path, again.path)
+        vouched = (found.manifest.get("rounds") or {}).get("files", {})
+        differs += rounds_differ(found.path, again.path, vouched)
     what = f"{clean(found.place)}, {plural(len(jobs), 'simulation')}"
     return Replayed(what, tuple(differs), compared(found, recording is not None))
 
@@ -174,7 +175,7 @@ def _simulation(found: Dataset, todo: Plan, job: Job, crew: Crew, progress: Prog
         with tempfile.TemporaryDirectory(prefix="simspec-replay-") as place:
             rounds = [(job, kappa) for kappa in job.kappas]
             record_all(Path(place), rounds, recording, crew.many or default_threads(), progress)
-            differs += rounds_differ(found.path, Path(place), every=False)
+            differs += rounds_differ(found.path, Path(place))
     return Replayed(_named(found, job), tuple(differs), compared(found, recording is not None))
 
 

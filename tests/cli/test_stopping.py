@@ -267,3 +267,23 @@ def test_a_folder_of_something_else(what, tmp_path, capsys):
     assert main(["run", str(tmp_path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert ("is not a simspec dataset" if what == "nothing" else "is of another command") in line
+
+
+@pytest.mark.parametrize(
+    "words", [("run", "a long run.toml"), ("combine", "out", "s1"), ("replay", "out")], ids="".join
+)
+def test_ctrl_c_while_it_loads_is_one_line(words, place):
+    """In the middle of the imports, where modules turn a KeyboardInterrupt into errors of their own."""
+    loading = subprocess.Popen(
+        [sys.executable, "-v", "-c", ENTRY, *words], cwd=place, stderr=subprocess.PIPE, text=True,
+        env=os.environ | OURS, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    assert loading.stderr is not None
+    for line in loading.stderr:  # -v names every module as it is loaded
+        if line.startswith("import 'simspec.run.planning' "):
+            break
+    loading.send_signal(signal.SIGINT)
+    rest = [line for line in loading.communicate(timeout=60)[1].splitlines() if line.startswith("simspec ")]
+    assert loading.returncode == 130
+    assert rest == [f"simspec {words[0]}: interrupted"]
+    assert [path.name for path in place.iterdir()] == ["a long run.toml"]

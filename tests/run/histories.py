@@ -468,8 +468,10 @@ class History:
         found, whole = data(self.folder), data(fresh)
         for left in self.planted:  # the folder was whole, and what a manifest does not name is not read
             found.pop(left, None)
-        if not recorded:  # of an earlier scenario, or of an earlier command
-            found = {name: own for name, own in found.items() if not name.startswith("rounds/")}
+        told = json.loads((self.folder / "manifest.json").read_text())
+        asked = {f"rounds/{name}" for name in (told.get("rounds") or {}).get("files", {})} if recorded else set()
+        # recorded rounds of an earlier scenario or command are kept
+        found = {name: own for name, own in found.items() if not name.startswith("rounds/") or name in asked}
         if found != whole or not whole:
             self.count["other bytes"] += 1
             differ = sorted(name for name in found | whole if found.get(name) != whole.get(name))

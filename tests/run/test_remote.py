@@ -114,6 +114,28 @@ def test_recorded_rounds_are_sent_too(url, tmp_path, monkeypatch):
     assert len(found.rounds(min(found.simulation_ids), 4)) == 100
 
 
+def test_a_manifest_there_is_never_half_written(url, tmp_path, monkeypatch):
+    """A kill while it is sent leaves the one before, where files are seen before they are whole."""
+    sweep(Scenario.from_dict(TABLE), url)
+    there = tmp_path / "far/away" / "manifest.json"
+    before = there.read_bytes()
+
+    def killed(source, target, *_):
+        if source.name.endswith("manifest.json"):
+            target.write(source.read(9))
+            raise KeyboardInterrupt
+        target.write(source.read())
+
+    with monkeypatch.context() as own:
+        own.setattr(remote.shutil, "copyfileobj", killed)
+        with pytest.raises(KeyboardInterrupt):
+            sweep(Scenario.from_dict(TABLE | {"kappa": [0, 1]}), url)
+    assert there.read_bytes() == before
+    sweep(Scenario.from_dict(TABLE | {"kappa": [0, 1]}), url)
+    assert read(url).complete
+    assert not list(there.parent.glob(".*"))
+
+
 def test_a_table_here_that_is_damaged_is_not_taken_for_counts(url, tmp_path, monkeypatch):
     """The store holds other points by now, so that ours become counts among others, under the name of their content."""
     here = sweep(Scenario.from_dict(TABLE), url).path

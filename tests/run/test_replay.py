@@ -361,6 +361,23 @@ def test_a_recorded_round_that_is_wrong_is_found(harm, said, recorded, tmp_path)
     assert replay(folder, other).same
 
 
+def test_rounds_of_points_that_are_no_longer_asked_for_are_no_difference(recorded, tmp_path):
+    """They are kept; a file that the run says it has, and has no more, is one."""
+    folder = tmp_path / "own"
+    shutil.copytree(recorded.path, folder)
+    table = recorded.scenario.to_dict()
+    own = sweep(
+        Scenario.from_dict(table | {"process": table["process"][:1]}), folder, recording=Recording(3000, every=2)
+    )
+    assert len(list((folder / "rounds").iterdir())) == 6
+    assert len(own.manifest["rounds"]["files"]) == 3
+    assert replay(folder).same
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["rounds"]["files"]["0" * 16 + "-kappa-4.parquet"] = [1, "0" * 64]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert "is not of this run" in str(replay(folder))
+
+
 def test_rounds_that_were_broken_off_are_to_be_continued_first(recorded, tmp_path):
     folder = Path(shutil.copytree(recorded.path, tmp_path / "copy"))
     manifest = json.loads((folder / "manifest.json").read_text())
