@@ -50,8 +50,6 @@ DOING = (
     "worker process",
 )  # fmt: skip
 RECORDED = Recording(3000, 1)
-WORKERS_SECONDS = 8.0
-"""Of a run by processes, most of which they need to begin."""
 
 
 def small():
@@ -228,8 +226,10 @@ def ended(workers):
 class Killer:
     """Kills by chance, and counts."""
 
-    def __init__(self, seed, seconds):
-        self.chance, self.seconds, self.count = random.Random(seed), seconds, Counter()
+    def __init__(self, seed, seconds, by_workers):
+        """``seconds`` are those of a run, and of one by processes, most of which they need to begin."""
+        self.chance, self.count = random.Random(seed), Counter()
+        self.seconds, self.by_workers = seconds, by_workers
         self.at, self.of = Counter(), Counter()
 
     def command(self, do, history):
@@ -240,7 +240,7 @@ class Killer:
         if by_time:
             TOLD.begin()
             child = fork(do)
-            time.sleep(self.chance.random() * (WORKERS_SECONDS if history == "processes" else self.seconds))
+            time.sleep(self.chance.random() * (self.by_workers if history == "processes" else self.seconds))
             workers = children(child)
             os.kill(child, signal.SIGKILL)
             self.count["left over"] += not ended(workers)
@@ -263,7 +263,7 @@ class Killer:
             while not own and not os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
                 time.sleep(0.1)
                 own = children(child)
-            time.sleep(self.chance.random() * WORKERS_SECONDS / 2)
+            time.sleep(self.chance.random() * self.by_workers / 2)
             own = children(child)
             if own:
                 os.kill(self.chance.choice(own), signal.SIGKILL)
@@ -308,7 +308,11 @@ def main(place, kills, seed, names):
         TOLD.begin()
         os.waitpid(fork(lambda name=name: HISTORIES[name][0](place / f"whole-{name}")), 0)
         whole[name] = data(place / f"whole-{name}")
-    killer = Killer(seed, (time.monotonic() - began) / len(whole))
+    seconds, began = (time.monotonic() - began) / len(whole), time.monotonic()
+    if "processes" in names:
+        TOLD.begin()
+        os.waitpid(fork(lambda: HISTORIES["processes"][0](place / "whole-processes")), 0)
+    killer = Killer(seed, seconds, time.monotonic() - began)
     number = 0
     while killer.count["kills"] < kills and not killer.count["errors"]:
         name = names[number % len(names)]
