@@ -9,6 +9,7 @@ import pytest
 from simspec.cli.main import main
 from simspec.model import DatasetError, ParameterError, Scenario
 from simspec.run import count_files, dispatch, engine, layout, shards, store
+from simspec.run.compare import compare
 from simspec.run.dataset import read
 from simspec.run.folder import locked
 from simspec.run.keeping import Kept
@@ -233,3 +234,11 @@ def test_a_budget_of_the_sweep_cannot_be_shared(tmp_path):
     own = Scenario.from_dict(TABLE | {"stop": {"speedup": 0.01, "budget": 1e8}})
     with pytest.raises(ParameterError, match=r"stop\.budget is shared by all; allowed: \[stop\] without budget"):
         play_shard(own, Shard(1, 2), tmp_path / "s1")
+
+
+def test_a_shard_is_called_one_where_tables_are_due(scenario, tmp_path):
+    own = play(scenario, tmp_path, 2)[0]
+    with pytest.raises(
+        DatasetError, match=r"holds a shard, whose counts are in no table yet; allowed: .* simspec combine"
+    ):
+        compare(own, own)
